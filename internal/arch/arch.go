@@ -1,0 +1,2 @@
+// Package arch holds the rules of who may import whom, checked by its test.
+package arch

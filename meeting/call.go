@@ -1,0 +1,164 @@
+// Package meeting is one attendance at one meeting, from asking to join to the end.
+package meeting
+
+import (
+	"context"
+	"time"
+)
+
+// ID names a meeting of ours ("m" and twelve hex digits).
+type ID string
+
+// Call is a platform's room as we work it. Platform modules implement it.
+//
+// Join runs once; the others may be called at any time, also at once. All return by their deadline.
+type Call interface {
+	// Join walks from the link to having asked to join: devices off, name given, button pressed. It returns
+	// once the request was made (or we are in already); what follows arrives as Events.
+	Join(ctx context.Context, r JoinRequest) error
+	// Events tells what the page shows. The channel is closed when the page is gone.
+	Events() <-chan CallEvent
+	// SendChat writes a message and proves that it arrived, and to whom.
+	SendChat(ctx context.Context, text string, to Audience) (ChatReceipt, error)
+	// SetMicrophone switches the microphone and reads it back.
+	SetMicrophone(ctx context.Context, on bool) (Device, error)
+	// Leave leaves as a person would and waits for the page to say so.
+	Leave(ctx context.Context) error
+	// Picture is a PNG of the page, for evidence.
+	Picture(ctx context.Context) ([]byte, error)
+	// Close lets go of the page.
+	Close() error
+}
+
+// HandRaiser is a Call that can raise a hand.
+type HandRaiser interface {
+	RaiseHand(ctx context.Context, up bool) error
+}
+
+// TrackTapper is a Call whose participants can be heard one by one. Frames are 16 kHz mono.
+type TrackTapper interface {
+	Tracks() <-chan TrackFrame
+}
+
+// TrackFrame is sound of one participant.
+type TrackFrame struct {
+	Participant string // id on the platform, "" when not known yet
+	Name        string // as shown, "" when not known
+	Track       string // id of the track
+	Pos         int64  // samples since the track's first
+	PCM         []int16
+	At          time.Time
+}
+
+// JoinRequest is what a Call needs in order to join.
+type JoinRequest struct {
+	Name string // our display name
+	// DryRun stops in the lobby.
+	DryRun bool
+}
+
+// Audience is who a chat message is for.
+type Audience string
+
+// The audiences.
+const (
+	Everyone Audience = "everyone"
+	HostOnly Audience = "host"
+)
+
+// ChatReceipt proves a message.
+type ChatReceipt struct {
+	SentTo  Audience
+	Private bool
+	ID      string
+}
+
+// Device is the state of a microphone or camera. Unknown is an answer: nobody acts on it.
+type Device string
+
+// The states of a device.
+const (
+	DeviceOn      Device = "on"
+	DeviceOff     Device = "off"
+	DeviceBlocked Device = "blocked"
+	DeviceUnknown Device = "unknown"
+)
+
+// CallEvent is one of the Seen… types below.
+type CallEvent interface{ callEvent() }
+
+// SeenPlace is where the page says we are.
+type SeenPlace struct {
+	Place  Place
+	Signs  []string // names of the signs that were seen
+	Text   string   // the text that decided, from the page: untrusted
+	Reason string   // for PlaceOut: a reason of the table of ends
+}
+
+// Place is where we are, in the page's own words.
+type Place string
+
+// The places.
+const (
+	PlaceLobby   Place = "lobby"   // before asking
+	PlaceWaiting Place = "waiting" // asked, not in
+	PlaceIn      Place = "in"      // in the call
+	PlaceOut     Place = "out"     // denied, removed, ended, left: Reason says which
+	PlaceUnknown Place = "unknown" // blank, crashed, failed read
+)
+
+// SeenPeople is the roster. Count is -1 when the page does not tell.
+type SeenPeople struct {
+	Count  int // with us
+	People []Person
+}
+
+// Person is somebody in the call.
+type Person struct {
+	ID       string
+	Name     string
+	Self     bool
+	Host     bool
+	Muted    bool
+	HandUp   bool
+	LikelyAI bool
+}
+
+// SeenSpeaking is who the page shows speaking, ourselves left out.
+type SeenSpeaking struct {
+	IDs   []string
+	Names []string
+	At    time.Time
+}
+
+// SeenChat is a message in the chat.
+type SeenChat struct {
+	ID      string
+	Sender  string
+	Text    string
+	Own     bool
+	Private bool
+	At      time.Time
+}
+
+// SeenDevice is a device of ours.
+type SeenDevice struct {
+	Microphone Device
+	Camera     Device
+}
+
+// SeenDialog is a dialog in the way.
+type SeenDialog struct {
+	ID      string
+	Kind    string // consent, recording-notice, device, tip, cookie, sign-in, challenge, unmute-request, survey, unknown
+	Text    string
+	Choices []string
+	Open    bool
+}
+
+func (SeenPlace) callEvent()    {}
+func (SeenPeople) callEvent()   {}
+func (SeenSpeaking) callEvent() {}
+func (SeenChat) callEvent()     {}
+func (SeenDevice) callEvent()   {}
+func (SeenDialog) callEvent()   {}

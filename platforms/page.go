@@ -1,0 +1,76 @@
+// Package platforms knows the meeting platforms: whose a link is, and how a call on each of them is worked.
+package platforms
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Page is what a platform module sees of the browser: one tab, worked the way a person would.
+// Every call returns by its context's deadline. It is safe for concurrent use; calls that act on the
+// page run one after another.
+type Page interface {
+	// Navigate loads a URL and returns when the document is there (not when it is quiet).
+	Navigate(ctx context.Context, url string) error
+	// Run evaluates a function expression in our isolated world with one JSON argument and decodes its JSON
+	// result. A promise is awaited. Scripts are files of the module, never built from page text.
+	Run(ctx context.Context, script string, arg, result any) error
+	// Listen makes the isolated world's global function name(payload) deliver its JSON payloads here. The
+	// queue holds 256; when it is full the oldest is dropped and counted. It survives navigations.
+	Listen(ctx context.Context, name string) (<-chan json.RawMessage, error)
+	// Observe installs a script (a function expression) that runs in the isolated world of every document
+	// of the tab's main frame, now and after each navigation.
+	Observe(ctx context.Context, script string) error
+	// Find looks for the first visible element, without waiting.
+	Find(ctx context.Context, t Target) (Found, error)
+	// Click scrolls to the element, checks that it would get the click, and clicks with real input.
+	Click(ctx context.Context, t Target) error
+	// Type puts text into a field by real key events after clearing it, and reads it back.
+	Type(ctx context.Context, t Target, text string) error
+	// Press sends a key or a chord ("Enter", "Alt+A").
+	Press(ctx context.Context, chord string) error
+	// MoveMouse moves the pointer, so that toolbars which hide come back.
+	MoveMouse(ctx context.Context, x, y float64) error
+	// Picture is a PNG of the viewport.
+	Picture(ctx context.Context) ([]byte, error)
+	// URL is the tab's address.
+	URL(ctx context.Context) (string, error)
+	// Events tells of crashes, script dialogs and navigations. Closed when the tab is gone.
+	Events() <-chan PageEvent
+}
+
+// Target names an element: role and accessible name, or a CSS selector, or visible text.
+// Names and Texts are alternatives (one per language); matching folds case and white space.
+type Target struct {
+	Role     string   `json:"role,omitempty"`
+	Names    []string `json:"names,omitempty"`
+	Selector string   `json:"selector,omitempty"`
+	Texts    []string `json:"texts,omitempty"`
+	// Exact asks for the whole name rather than a part of it.
+	Exact bool `json:"exact,omitempty"`
+	// Within limits the search to inside the first visible match of this selector.
+	Within string `json:"within,omitempty"`
+	// Wait is how long Click and Type wait for the element; zero means 5 s.
+	Wait time.Duration `json:"-"`
+}
+
+// Found is an element as it is now.
+type Found struct {
+	OK      bool              `json:"ok"`
+	Tag     string            `json:"tag"`
+	Name    string            `json:"name"`
+	Text    string            `json:"text"`
+	Value   string            `json:"value"`
+	Attrs   map[string]string `json:"attrs"`
+	Enabled bool              `json:"enabled"`
+}
+
+// PageEvent is something that happened to the tab.
+type PageEvent struct {
+	// Kind is "crashed", "dialog", "navigated", "console-error", "closed".
+	Kind string
+	// Text is the dialog's message or the address, from the page: untrusted.
+	Text string
+	At   time.Time
+}

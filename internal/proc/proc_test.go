@@ -1,0 +1,167 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestMain lets the test binary play a parent that is killed.
+func TestMain(m *testing.M) {
+	if os.Getenv("PROC_TEST_PARENT") != "" {
+		c, err := Start(Spec{Path: "/bin/sleep", Args: []string{"300"}})
+		if err != nil {
+			panic(err)
+		}
+		os.Stdout.WriteString(strconv.Itoa(c.PID()) + "\n")
+		<-c.Done()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestStopIsPoliteThenFirm(t *testing.T) {
+	polite, err := Start(Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := polite.Stop(t.Context(), 5*time.Second); err != nil {
+		t.Errorf("sleep ends on SIGTERM: %v", err)
+	}
+	var out bytes.Buffer
+	stubborn, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "trap '' TERM; echo ready; while :; do sleep 1; done"}, Stdout: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		// The shell ignores the signal from its trap on; SigIgn in its status says so.
+		raw, _ := os.ReadFile("/proc/" + strconv.Itoa(stubborn.PID()) + "/status")
+		for _, line := range strings.Split(string(raw), "\n") {
+			if mask, ok := strings.CutPrefix(line, "SigIgn:\t"); ok {
+				n, _ := strconv.ParseUint(mask, 16, 64)
+				return n&(1<<(uint(unix.SIGTERM)-1)) != 0
+			}
+		}
+		return false
+	})
+	if err := stubborn.Stop(t.Context(), 50*time.Millisecond); !errors.Is(err, ErrKilled) {
+		t.Errorf("a child that ignores SIGTERM: got %v, want ErrKilled", err)
+	}
+}
+
+func TestTheGroupGoesWithItsLeader(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "sleep 300 & echo $!; exit 3"}, Stdout: w})
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 32)
+	n, err := r.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	var exit *exec.ExitError
+	if !errors.As(c.Err(), &exit) || exit.ExitCode() != 3 {
+		t.Errorf("exit status: %v", c.Err())
+	}
+	grandchild, _ := strconv.Atoi(strings.TrimSpace(string(buf[:n])))
+	eventually(t, func() bool {
+		s, err := readStat(grandchild)
+		return err != nil || s.state == 'Z'
+	})
+}
+
+func TestAChildDiesWithItsParent(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command(self)
+	parent.Env = append(os.Environ(), "PROC_TEST_PARENT=1")
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 32)
+	n, err := out.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, _ := strconv.Atoi(strings.TrimSpace(string(buf[:n])))
+	start, err := StartTime(child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Alive(child, start) {
+		t.Fatal("the child does not run")
+	}
+	_ = parent.Process.Kill()
+	_ = parent.Wait()
+	eventually(t, func() bool { return !Alive(child, start) })
+}
+
+func TestAFailedStartSaysWhat(t *testing.T) {
+	_, err := Start(Spec{Name: "sound server", Path: "/nonexistent/pulseaudio"})
+	if err == nil || !strings.Contains(err.Error(), "sound server") || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSecretsOfOurEnvironmentStayHere(t *testing.T) {
+	t.Setenv("PARLEY_SECRET_FOR_TEST", "x")
+	for _, e := range BaseEnv() {
+		if strings.HasPrefix(e, "PARLEY_") {
+			t.Errorf("leaked %s", e)
+		}
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	ok := "12 (a) b) (c) S 7 12 12 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 0 0"
+	s, err := parseStat([]byte(ok))
+	if err != nil || s.ppid != 7 || s.start != 98765 || s.state != 'S' || s.pgrp != 12 {
+		t.Errorf("%+v %v", s, err)
+	}
+	for _, bad := range []string{"", "12 (x", "12 (x) S 1", "1 (x) S a b 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 x 0 0"} {
+		if _, err := parseStat([]byte(bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("12 (a) b) (c) S 7 12 12 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 0 0"))
+	f.Fuzz(func(t *testing.T, raw []byte) { _, _ = parseStat(raw) })
+}
+
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-ctx.Done():
+			t.Fatal("it did not happen within 10 s")
+		case <-tick.C:
+		}
+	}
+}

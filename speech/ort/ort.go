@@ -1,0 +1,160 @@
+//go:build cgo
+
+package ort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	onnx "github.com/yalue/onnxruntime_go"
+)
+
+// ErrOtherRuntime means that the process already runs another library file than the one asked for.
+var ErrOtherRuntime = errors.New("ort: another ONNX Runtime library is loaded already")
+
+var env struct {
+	sync.Mutex
+	path string
+}
+
+// Init loads the library and makes the environment, once a process; later calls with the same file do nothing.
+// The environment lives as long as the process: sessions of several packages hang on it and it costs nothing.
+func Init(runtimePath string) error {
+	path, err := filepath.Abs(runtimePath)
+	if err != nil {
+		return fmt.Errorf("ort: %w", err)
+	}
+	env.Lock()
+	defer env.Unlock()
+	if env.path != "" {
+		if env.path != path {
+			return fmt.Errorf("%w: %s, not %s", ErrOtherRuntime, env.path, path)
+		}
+		return nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("ort: no ONNX Runtime library (parley models fetch brings it): %w", err)
+	}
+	onnx.SetSharedLibraryPath(path)
+	if err := onnx.InitializeEnvironment(); err != nil {
+		return fmt.Errorf("ort: %w", err)
+	}
+	env.path = path
+	return nil
+}
+
+// Options of a session; the zero value is one thread.
+type Options struct {
+	// Threads one call may use; zero means one. On the machines we aim at, streams in parallel gain more.
+	Threads int
+	// NoArena gives memory back after each call instead of keeping it: for models that run seldom.
+	NoArena bool
+}
+
+// Session is a loaded model. Run may be called from several goroutines at once; Close not before all have returned.
+type Session struct {
+	s    *onnx.DynamicAdvancedSession
+	outs int
+}
+
+// Open loads the model of a file. Init must have been called.
+func Open(path string, inputs, outputs []string, o Options) (*Session, error) {
+	if !onnx.IsInitialized() {
+		return nil, errors.New("ort: Init was not called")
+	}
+	so, err := onnx.NewSessionOptions()
+	if err != nil {
+		return nil, fmt.Errorf("ort: %w", err)
+	}
+	defer so.Destroy()
+	threads := max(o.Threads, 1)
+	// A spinning pool would burn a core between calls; with one thread there is no pool at all.
+	err = errors.Join(
+		so.SetIntraOpNumThreads(threads),
+		so.SetInterOpNumThreads(1),
+		so.SetExecutionMode(onnx.ExecutionModeSequential),
+		so.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"),
+		so.SetCpuMemArena(!o.NoArena),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("ort: %w", err)
+	}
+	s, err := onnx.NewDynamicAdvancedSession(path, inputs, outputs, so)
+	if err != nil {
+		return nil, fmt.Errorf("ort: %s: %w", filepath.Base(path), err)
+	}
+	return &Session{s: s, outs: len(outputs)}, nil
+}
+
+// Run feeds the inputs in the order given to Open. The outputs are new values that the caller must Destroy, also
+// when the same value goes in again later. When ctx ends, the call is broken off between two operators.
+func (s *Session) Run(ctx context.Context, inputs ...onnx.Value) ([]onnx.Value, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ro, err := onnx.NewRunOptions()
+	if err != nil {
+		return nil, fmt.Errorf("ort: %w", err)
+	}
+	defer ro.Destroy()
+	// The terminating call must be over before the options are freed, so wait for it when it has begun.
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		_ = ro.Terminate() // it can only fail on freed options
+	})
+	outputs := make([]onnx.Value, s.outs)
+	err = s.s.RunWithOptions(inputs, outputs, ro)
+	if !stop() {
+		<-ended
+	}
+	if err != nil {
+		Free(outputs...)
+		if cause := ctx.Err(); cause != nil {
+			return nil, cause
+		}
+		return nil, fmt.Errorf("ort: %w", err)
+	}
+	return outputs, nil
+}
+
+// Close frees the model.
+func (s *Session) Close() error {
+	if s.s == nil {
+		return nil
+	}
+	err := s.s.Destroy()
+	s.s = nil
+	return err
+}
+
+// Free destroys values and ignores absent ones.
+func Free(values ...onnx.Value) {
+	for _, v := range values {
+		if v != nil {
+			_ = v.Destroy() // always nil for tensors
+		}
+	}
+}
+
+// Tensor wraps data without copying it: data must not change or move until the tensor is freed.
+func Tensor[T onnx.TensorData](data []T, shape ...int64) (*onnx.Tensor[T], error) {
+	t, err := onnx.NewTensor(onnx.NewShape(shape...), data)
+	if err != nil {
+		return nil, fmt.Errorf("ort: %w", err)
+	}
+	return t, nil
+}
+
+// Floats gives the numbers of a float32 output; they die with the value.
+func Floats(v onnx.Value) ([]float32, []int64, error) {
+	t, ok := v.(*onnx.Tensor[float32])
+	if !ok {
+		return nil, nil, fmt.Errorf("ort: %T is not a float32 tensor", v)
+	}
+	return t.GetData(), t.GetShape(), nil
+}

@@ -1,18 +1,32 @@
-# Everything starts here. `make demo` and `make test` install what is missing by themselves.
+# Everything starts here: `make demo` shows the main job, `make test` proves it. Both install what is missing.
 SHELL := /bin/bash
-GO ?= go
+GO := scripts/go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION)
 
 .PHONY: setup build demo check test accept bench lint clean
 
-setup:
-	@true
+setup: ## system packages, Go, programs, models: whatever is missing
+	@scripts/setup
 
-build:
-	CGO_ENABLED=0 $(GO) build -o bin/parley ./cmd/parley
+build: ## bin/parley and, where a C compiler is, bin/parley-speech
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/parley ./cmd/parley
+	@if command -v gcc >/dev/null; then CGO_ENABLED=1 $(GO) build -trimpath -o bin/parley-speech ./cmd/parley-speech; \
+	else echo "build: no gcc, so no speech process; meetings are recorded without a transcript" >&2; fi
 
-check:
-	$(GO) vet ./...
-	CGO_ENABLED=0 $(GO) test -short ./...
+demo: setup ## a meeting from end to end
+	@bin/parley demo
 
-test: setup build
-	CGO_ENABLED=0 $(GO) test ./...
+check: ## the fast part of the tests: no browser, no sound, no models
+	@$(GO) vet ./...
+	@$(GO) test -short ./...
+
+test: setup ## all tests
+	@$(GO) vet ./...
+	@$(GO) test -timeout 20m ./...
+
+bench: setup ## figures of this machine
+	@bin/parley bench seat
+
+clean: ## what building made; models and recordings stay
+	rm -rf bin .cache/go .cache/dl

@@ -57,8 +57,8 @@ func TestABadValueIsNamed(t *testing.T) {
 
 func TestABadFileIsRefusedByLine(t *testing.T) {
 	for file, want := range map[string]string{
-		"PARLEY_LISTEN":                                     "line 1",
-		"\nPARLEY_LISTN=127.0.0.1:1":                        "line 2",
+		"PARLEY_LISTEN":              "line 1",
+		"\nPARLEY_LISTN=127.0.0.1:1": "line 2",
 		"PARLEY_LISTEN=127.0.0.1:1\nPARLEY_LISTEN=[::1]:1\n": "second time",
 	} {
 		if _, err := load(t, nil, nil, file); err == nil || !strings.Contains(err.Error(), want) {

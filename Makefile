@@ -10,8 +10,8 @@ setup: ## system packages, Go, programs, models: whatever is missing
 	@scripts/setup
 
 build: ## bin/parley and, where a C compiler is, bin/parley-speech
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/parley ./cmd/parley
-	@if command -v gcc >/dev/null; then CGO_ENABLED=1 $(GO) build -trimpath -o bin/parley-speech ./cmd/parley-speech; \
+	@$(GO) build -ldflags '$(LDFLAGS)' -o bin/parley ./cmd/parley
+	@if command -v gcc >/dev/null; then $(GO) build -o bin/parley-speech ./cmd/parley-speech; \
 	else echo "build: no gcc, so no speech process; meetings are recorded without a transcript" >&2; fi
 
 demo: setup ## a meeting from end to end

@@ -1,0 +1,9 @@
+package main
+
+// commands is every command, in the order in which help shows them.
+func commands() []*command {
+	return []*command{
+		configCommand,
+		versionCommand,
+	}
+}

@@ -1,0 +1,5 @@
+package main
+
+const workerCommand = "worker"
+
+func workerMain() int { return exitUsage }

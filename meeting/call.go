@@ -107,9 +107,10 @@ const (
 	PlaceUnknown Place = "unknown" // blank, crashed, failed read
 )
 
-// SeenPeople is the roster. Count is -1 when the page does not tell.
+// SeenPeople is the roster. Count is how many are in the call, ourselves included; -1 when the page does not tell.
+// People may be fewer than Count (a page that shows only some), or none (a page that shows only the number).
 type SeenPeople struct {
-	Count  int // with us
+	Count  int
 	People []Person
 }
 

@@ -1,0 +1,155 @@
+package wire
+
+// Command is one thing to do; exactly one member is set.
+type Command struct {
+	// TimeoutMS is how long the caller waits for the answer; zero: 30 s. The command is canceled then.
+	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+
+	Speak         *Speak         `json:"speak,omitempty"`
+	StopSpeaking  *Empty         `json:"stop_speaking,omitempty"`
+	Mute          *Switch        `json:"mute,omitempty"`
+	Hand          *Switch        `json:"hand,omitempty"`
+	ChatSend      *ChatSend      `json:"chat_send,omitempty"`
+	StopRecording *StopRecording `json:"stop_recording,omitempty"`
+	Leave         *Empty         `json:"leave,omitempty"`
+	Answer        *Choice        `json:"answer,omitempty"`
+	Status        *Empty         `json:"status,omitempty"`
+}
+
+// Name says which command it is; empty when this side knows none of its members.
+func (c Command) Name() string {
+	switch {
+	case c.Speak != nil:
+		return "speak"
+	case c.StopSpeaking != nil:
+		return "stop_speaking"
+	case c.Mute != nil:
+		return "mute"
+	case c.Hand != nil:
+		return "hand"
+	case c.ChatSend != nil:
+		return "chat_send"
+	case c.StopRecording != nil:
+		return "stop_recording"
+	case c.Leave != nil:
+		return "leave"
+	case c.Answer != nil:
+		return "answer"
+	case c.Status != nil:
+		return "status"
+	}
+	return ""
+}
+
+// Empty has nothing to say.
+type Empty struct{}
+
+// Switch turns something on or off.
+type Switch struct {
+	On bool `json:"on"`
+}
+
+// Speak says a text, or plays a file.
+type Speak struct {
+	Text    string  `json:"text,omitempty"`
+	File    string  `json:"file,omitempty"`
+	Lang    string  `json:"lang,omitempty"`
+	Voice   string  `json:"voice,omitempty"`
+	Backend string  `json:"backend,omitempty"`
+	Model   string  `json:"model,omitempty"`
+	Speed   float64 `json:"speed,omitempty"`
+	// KeepOpen leaves the microphone on afterwards (auto_mute: false); for ten minutes at most.
+	KeepOpen bool `json:"keep_open,omitempty"`
+	// Interrupt replaces what is being said.
+	Interrupt bool `json:"interrupt,omitempty"`
+	// Wait answers when it was said rather than when it begins to sound.
+	Wait bool `json:"wait,omitempty"`
+}
+
+// ChatSend posts a message.
+type ChatSend struct {
+	Text string `json:"text"`
+}
+
+// StopRecording stops recording and live transcript for good; Delete removes what there is.
+type StopRecording struct {
+	Delete bool `json:"delete,omitempty"`
+}
+
+// Choice answers a question.
+type Choice struct {
+	QuestionID string `json:"question_id"`
+	Choice     string `json:"choice"`
+}
+
+// Answer is what came of a command. Error is nil when it was done.
+type Answer struct {
+	Error  *Error        `json:"error,omitempty"`
+	Speech *SpeechResult `json:"speech,omitempty"`
+	Chat   *Sent         `json:"chat,omitempty"`
+	Mic    *Mic          `json:"mic,omitempty"`
+	// Deleted is the receipt of a deletion.
+	Deleted *Deleted `json:"deleted,omitempty"`
+	Status  *Status  `json:"status,omitempty"`
+}
+
+// Error is a refusal or a failure: a code for the agent and a sentence for a person.
+type Error struct {
+	Code Code   `json:"code"`
+	Text string `json:"text"`
+}
+
+// Error gives the sentence.
+func (e *Error) Error() string { return e.Text }
+
+// Code sorts errors by what the caller can do.
+type Code string
+
+// The codes.
+const (
+	CodeNotYet      Code = "not-yet"     // too early: not admitted, not announced
+	CodeOver        Code = "over"        // the meeting has ended or is on the way out
+	CodeNotAllowed  Code = "not-allowed" // the join carries no permit for it
+	CodeBusy        Code = "busy"        // something else is being said (interrupt replaces it), or too much waits
+	CodeBadInput    Code = "bad-input"   // the arguments cannot work
+	CodeUnavailable Code = "unavailable" // this machine or platform cannot do it
+	CodeFailed      Code = "failed"      // tried, and it did not work
+	CodeUncertain   Code = "uncertain"   // tried, and we cannot tell whether it worked
+	CodeCanceled    Code = "canceled"    // withdrawn by the caller, or its time was over
+	CodeInterrupted Code = "interrupted" // cut off while it was said
+)
+
+// SpeechResult is what came of speaking.
+type SpeechResult struct {
+	ID         string  `json:"id"`
+	State      string  `json:"state"` // started, done, interrupted, failed
+	DurationS  float64 `json:"duration_s,omitempty"`
+	PrepareMS  int64   `json:"prepare_ms,omitempty"`
+	StartMS    int64   `json:"start_ms,omitempty"`
+	GapMS      int64   `json:"gap_ms,omitempty"`
+	Said       string  `json:"said,omitempty"`
+	Unsaid     string  `json:"unsaid,omitempty"`
+	CutBy      string  `json:"cut_by,omitempty"` // stop, interrupt, barge-in, leave, objection
+	CutAfterMS int64   `json:"cut_after_ms,omitempty"`
+	MuteError  string  `json:"mute_error,omitempty"`
+	MicOpen    bool    `json:"mic_open,omitempty"`
+}
+
+// Sent proves a chat message.
+type Sent struct {
+	ID      string `json:"id,omitempty"`
+	SentTo  string `json:"sent_to"`
+	Private bool   `json:"private,omitempty"`
+}
+
+// Mic is the microphone after the act: on, off, blocked, unknown.
+type Mic struct {
+	State string `json:"state"`
+}
+
+// Deleted is a receipt: the marker stands and nothing stands beside it.
+type Deleted struct {
+	AtUnixMS int64   `json:"at_ms"`
+	Seconds  float64 `json:"seconds,omitempty"`
+	Bytes    int64   `json:"bytes,omitempty"`
+}

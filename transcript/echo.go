@@ -1,0 +1,159 @@
+package transcript
+
+import "time"
+
+// EchoWindow is how long after we said something it may still come back through somebody's loudspeaker.
+const EchoWindow = 8 * time.Second
+
+// The bounds of what OwnVoice remembers. Over them the oldest is forgotten.
+const (
+	ownUtterances = 256
+	ownWords      = 2048
+)
+
+// mostly is the share of heard words that have to be ours for the whole to be our echo.
+const mostly = 0.6
+
+// OwnVoice remembers what we said lately, so that our own voice coming back through somebody's loudspeaker
+// is recognised by its words. Times are on the meeting's clock. It is not safe for concurrent use.
+type OwnVoice struct {
+	said []utterance
+	n    int // words in said
+}
+
+type utterance struct {
+	words    []string
+	from, to time.Duration
+}
+
+// Said notes that text sounds (or sounded) from one moment to another. A text that is still playing is given
+// with the end that it will have.
+func (o *OwnVoice) Said(from, to time.Duration, text string) {
+	words := Words(text)
+	if len(words) == 0 {
+		return
+	}
+	o.said = append(o.said, utterance{words: words, from: from, to: to})
+	o.n += len(words)
+	for len(o.said) > 1 && (len(o.said) > ownUtterances || o.n > ownWords) {
+		o.n -= len(o.said[0].words)
+		o.said = o.said[1:]
+	}
+}
+
+// Stopped notes that we fell silent at a moment: what was still to come was never heard by anybody.
+func (o *OwnVoice) Stopped(at time.Duration) {
+	kept := o.said[:0]
+	o.n = 0
+	for _, u := range o.said {
+		if u.from >= at {
+			continue
+		}
+		u.to = min(u.to, at)
+		kept = append(kept, u)
+		o.n += len(u.words)
+	}
+	o.said = kept
+}
+
+// Forget forgets everything.
+func (o *OwnVoice) Forget() { *o = OwnVoice{} }
+
+// Heard compares what was heard between two moments with what we said in the EchoWindow before or during it.
+func (o *OwnVoice) Heard(from, to time.Duration, text string) Echo {
+	spans := Spans(text)
+	e := Echo{Words: len(spans), New: make([]string, 0, len(spans))}
+	if len(spans) == 0 {
+		return e
+	}
+	heard := make([]string, len(spans))
+	for i, s := range spans {
+		heard[i] = s.Norm
+	}
+	ours := align(heard, o.recent(from, to))
+	for i, s := range spans {
+		if ours[i] {
+			e.Ours++
+		} else {
+			e.New = append(e.New, s.Norm)
+		}
+	}
+	e.Suspected = float64(e.Ours) >= mostly*float64(e.Words)
+	return e
+}
+
+// recent is what we said and may still be heard between two moments.
+func (o *OwnVoice) recent(from, to time.Duration) []string {
+	var words []string
+	for _, u := range o.said {
+		if u.from <= to && u.to+EchoWindow >= from {
+			words = append(words, u.words...)
+		}
+	}
+	return words
+}
+
+// Echo is the answer of OwnVoice.
+type Echo struct {
+	// Suspected is true when most of the words are ours.
+	Suspected bool
+	// Words counts what was heard, Ours those that we said.
+	Words, Ours int
+	// New are the folded words that were not ours, in the order heard.
+	New []string
+}
+
+// align marks the heard words that stand in the said ones in the same order, close together: a window of the
+// said text twice as long as the heard one (recognisers drop and split words) is slid over it and the best
+// common subsequence counts. Equal words scattered over a long speech are therefore not an echo.
+func align(heard, said []string) []bool {
+	best := make([]bool, len(heard))
+	if len(said) == 0 {
+		return best
+	}
+	const longest = 200 // words of one segment; more than half a minute of speech never comes in one
+	if len(heard) > longest {
+		heard = heard[:longest]
+	}
+	bestN := 0
+	window := 2*len(heard) + 4
+	step := max(1, len(heard)/2)
+	for at := 0; ; at += step {
+		end := min(at+window, len(said))
+		if marks, n := common(heard, said[at:end]); n > bestN {
+			bestN = n
+			copy(best, marks)
+		}
+		if end == len(said) || bestN == len(heard) {
+			return best
+		}
+	}
+}
+
+// common marks a longest common subsequence in heard.
+func common(heard, said []string) ([]bool, int) {
+	w := len(said) + 1
+	table := make([]int16, (len(heard)+1)*w)
+	for i := len(heard) - 1; i >= 0; i-- {
+		for j := len(said) - 1; j >= 0; j-- {
+			if Alike(heard[i], said[j]) {
+				table[i*w+j] = table[(i+1)*w+j+1] + 1
+			} else {
+				table[i*w+j] = max(table[(i+1)*w+j], table[i*w+j+1])
+			}
+		}
+	}
+	marks := make([]bool, len(heard))
+	for i, j := 0, 0; i < len(heard) && j < len(said); {
+		switch {
+		case Alike(heard[i], said[j]):
+			marks[i] = true
+			i, j = i+1, j+1
+		case table[(i+1)*w+j] >= table[i*w+j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return marks, int(table[0])
+}

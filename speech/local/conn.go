@@ -99,7 +99,7 @@ func faultError(body []byte) error {
 }
 
 // errNoAnswer is not fatal for a stream that was open before: the process may be busy or about to be restarted.
-var errNoAnswer = errors.New("the speech process did not answer in time: see its log, "+wire.LogName)
+var errNoAnswer = errors.New("the speech process did not answer in time: see its log, " + wire.LogName)
 
 // lockPause is how often a client looks whether the one that holds the lock has got its process up.
 const lockPause = 50 * time.Millisecond

@@ -43,7 +43,7 @@ type Engine struct {
 	child  *child // the process that this engine started last, if any
 	back   backoff
 	closed bool
-	hold   *conn  // keeps the voice and the process while this engine may speak
+	hold   *conn // keeps the voice and the process while this engine may speak
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 	work   sync.WaitGroup // streams and clips

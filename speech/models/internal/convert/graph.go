@@ -153,7 +153,9 @@ func (g *graph) int8(name string, out, in int) (q, scale, zero string) {
 	s := newSymmetric(half)
 	q = g.weight(name+":int8", onnxfile.Int8, func(w io.Writer) error { return s.transposed(w, half, out, in) }, in, out)
 	scale = g.namedFloat(name+":scale", s.scale)
-	zero = g.weight("int8:0", onnxfile.Int8, raw([]byte{0}))
+	// One for each weight: where the processor wants unsigned weights the runtime rewrites weight and zero point
+	// together, and cannot do so twice with the same one.
+	zero = g.weight(name+":zero", onnxfile.Int8, raw([]byte{0}))
 	return q, scale, zero
 }
 

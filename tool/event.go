@@ -1,0 +1,213 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/tenant"
+)
+
+// EventKind is what happened.
+type EventKind string
+
+// The kinds.
+const (
+	EventState             EventKind = "state"
+	EventQuestion          EventKind = "question"
+	EventChat              EventKind = "chat"
+	EventOptout            EventKind = "optout"
+	EventAnnounce          EventKind = "announce"
+	EventPeople            EventKind = "people"
+	EventTranscript        EventKind = "transcript"
+	EventTranscriptStopped EventKind = "transcript-stopped"
+	EventTurnExtended      EventKind = "turn-extended"
+	EventInterrupted       EventKind = "interrupted"
+	EventSpeech            EventKind = "speech"
+	EventMicOpen           EventKind = "mic-open"
+	EventFault             EventKind = "fault"
+	EventRejoined          EventKind = "rejoined"
+	EventEnded             EventKind = "ended"
+)
+
+// Event is something that happened at a meeting. Besides Seq, At, Kind and Summary at most one of the
+// pointers is set, the kind's own.
+type Event struct {
+	Tenant   tenant.ID `json:"-"`
+	Meeting  string    `json:"-"`
+	Platform string    `json:"-"`
+
+	Seq     int64     `json:"seq" doc:"Its number in this meeting."`
+	At      time.Time `json:"at" doc:"When it happened."`
+	Kind    EventKind `json:"kind" doc:"What happened; see the list of kinds."`
+	Summary string    `json:"summary,omitempty" doc:"The same in a sentence of ours; it never quotes anybody."`
+
+	State    State        `json:"state,omitempty" doc:"Of state: the new state."`
+	Chat     *ChatMessage `json:"chat,omitempty" doc:"Of chat: the message."`
+	Optout   *Optout      `json:"optout,omitempty" doc:"Of optout: who objected and what became of the recording."`
+	Line     *Line        `json:"transcript,omitempty" doc:"Of transcript: what was said."`
+	Extended *Extended    `json:"turn_extended,omitempty" doc:"Of turn-extended: which turn went on."`
+	Question *Question    `json:"question,omitempty" doc:"Of question."`
+	Announce *Announced   `json:"announce,omitempty" doc:"Of announce."`
+	People   *People      `json:"people,omitempty" doc:"Of people: who is there."`
+	Speech   *Speech      `json:"speech,omitempty" doc:"Of speech, interrupted and mic-open."`
+	Fault    *Fault       `json:"fault,omitempty" doc:"Of fault, transcript-stopped and rejoined."`
+	End      *End         `json:"end,omitempty" doc:"Of ended."`
+}
+
+// Partial tells whether the event is unfinished speech, the first to be dropped when a queue is full.
+func (e Event) Partial() bool { return e.Kind == EventTranscript && e.Line != nil && !e.Line.Final }
+
+// Optout is an objection.
+type Optout struct {
+	By      string  `json:"by" doc:"chat, voice or tool."`
+	Sender  string  `json:"sender,omitempty" arg:"untrusted" doc:"Who, as shown."`
+	Lang    string  `json:"lang,omitempty" doc:"The language it was understood in."`
+	Leaving bool    `json:"leaving" doc:"We leave because of it."`
+	Deleted bool    `json:"deleted" doc:"The recording and the text are gone; false in the event that comes at once."`
+	Seconds float64 `json:"recording_seconds,omitempty" doc:"How much had been recorded."`
+}
+
+// Extended is a turn whose speaker went on.
+type Extended struct {
+	TurnSeq  int64  `json:"turn_seq" doc:"The turn that is open again."`
+	TurnText string `json:"turn_text,omitempty" arg:"untrusted" doc:"What it was."`
+	Text     string `json:"text_so_far,omitempty" arg:"untrusted" doc:"What it is by now."`
+	Speaker  string `json:"speaker,omitempty" arg:"untrusted" doc:"Whose it is."`
+}
+
+// People is who is there.
+type People struct {
+	Count  int      `json:"count" doc:"How many are in the call now, ourselves included; -1 when unknown."`
+	People []Person `json:"people,omitempty" doc:"As far as the page shows."`
+	Joined []string `json:"joined,omitempty" arg:"untrusted" doc:"Names that came."`
+	Left   []string `json:"left,omitempty" arg:"untrusted" doc:"Names that went."`
+}
+
+// Speech is how an utterance of ours goes.
+type Speech struct {
+	Utterance string  `json:"utterance_id,omitempty" doc:"As meeting_speak gave it."`
+	Kind      string  `json:"kind,omitempty" doc:"speak, stream, file or acknowledgement: where it came from."`
+	State     string  `json:"state,omitempty" doc:"playing, done, interrupted or failed."`
+	DurationS float64 `json:"duration_s,omitempty" doc:"How long it was."`
+	BargeIn   bool    `json:"barge_in,omitempty" doc:"Somebody began to speak."`
+	CutBy     string  `json:"cut_by,omitempty" doc:"stop, interrupt, barge-in, leave or objection."`
+	Said      string  `json:"said,omitempty" doc:"What was heard of it."`
+	Unsaid    string  `json:"unsaid,omitempty" doc:"What was not."`
+	By        string  `json:"interrupted_by,omitempty" arg:"untrusted" doc:"Who began to speak."`
+	MicOpen   bool    `json:"mic_open,omitempty" doc:"The microphone may still be on. It carries only what we play."`
+	GaveUp    bool    `json:"gave_up,omitempty" doc:"Switching it off is not tried any more."`
+	MuteError string  `json:"mute_error,omitempty" doc:"Why it could not be switched off."`
+}
+
+// Fault is something that broke and what is done about it.
+type Fault struct {
+	Part   string  `json:"part" doc:"What broke: recorder, browser, sound, transcript, network or disk."`
+	Kind   string  `json:"kind,omitempty" doc:"What happened to it, in one word."`
+	Action string  `json:"action,omitempty" doc:"restarted, retrying, gave-up or ending."`
+	Reason string  `json:"reason,omitempty" doc:"Of transcript-stopped: objection, stopped, daily-cap or error."`
+	GapS   float64 `json:"gap_s,omitempty" doc:"Seconds that were missed."`
+}
+
+// End is how a meeting ended.
+type End struct {
+	Reason     string  `json:"reason" doc:"In one word."`
+	ReasonText string  `json:"reason_text,omitempty" doc:"In a sentence, with what can be done."`
+	DurationS  float64 `json:"duration_s" doc:"Seconds from being let in."`
+	Bytes      int64   `json:"bytes" doc:"Size of the recording; 0 when there is none."`
+	Seconds    float64 `json:"recording_seconds" doc:"Length of the recording."`
+	Path       string  `json:"recording_path,omitempty" doc:"Where it is on the service's machine."`
+	Deleted    bool    `json:"recording_deleted,omitempty" doc:"There was one, and it was deleted."`
+	Hint       string  `json:"hint,omitempty" doc:"What to call next."`
+}
+
+// Own says in our own words what happened; empty where there are only others' words to tell.
+func (e Event) Own() string {
+	switch {
+	case e.Summary != "":
+		return e.Summary
+	case e.Kind == EventTranscript, e.Kind == EventChat:
+		return ""
+	case e.State != "":
+		return "state: " + string(e.State)
+	case e.Optout != nil:
+		s := "somebody asked not to be recorded (" + e.Optout.By + ")"
+		if e.Optout.Deleted {
+			s += "; the recording and the text are deleted"
+		}
+		if e.Optout.Leaving {
+			s += "; we leave"
+		}
+		return s
+	case e.Question != nil:
+		return fmt.Sprintf("question %s (%s), answer it with meeting_answer; without an answer: %s", e.Question.ID, e.Question.Kind, e.Question.Default)
+	case e.Announce != nil:
+		return "announcement sent to " + e.Announce.SentTo + because(e.Announce.Reason)
+	case e.People != nil:
+		return fmt.Sprintf("%d people in the call", e.People.Count)
+	case e.Extended != nil:
+		return fmt.Sprintf("the speaker goes on: turn %d is open again", e.Extended.TurnSeq)
+	case e.Kind == EventMicOpen:
+		return "WARNING: our microphone may still be on (it carries only what we play); meeting_mute or meeting_leave if it must be off" + because(e.Speech.muteError())
+	case e.Speech != nil:
+		s := "our speech " + e.Speech.Utterance + ": " + e.Speech.State
+		if e.Speech.Said != "" && e.Speech.State == "interrupted" {
+			s += fmt.Sprintf(" after %q", e.Speech.Said)
+		}
+		return s + because(e.Speech.MuteError)
+	case e.Fault != nil:
+		return strings.TrimSpace(string(e.Kind) + ": " + e.Fault.Part + " " + e.Fault.Kind + " " + e.Fault.Action + because(e.Fault.Reason))
+	case e.End != nil:
+		s := "the meeting ended: " + e.End.Reason
+		if e.End.ReasonText != "" {
+			s += " (" + e.End.ReasonText + ")"
+		}
+		if e.End.Hint != "" {
+			s += "; " + e.End.Hint
+		}
+		return s
+	}
+	return string(e.Kind)
+}
+
+// Quoted is what others said or wrote in it, for the inside of a fence; empty where there is nothing.
+func (e Event) Quoted() string {
+	switch {
+	case e.Line != nil:
+		return spokenLine(*e.Line)
+	case e.Chat != nil:
+		return "chat, " + chatLine(*e.Chat)
+	case e.Question != nil:
+		return e.Question.Text + "\nchoices: " + strings.Join(e.Question.Choices, " | ")
+	case e.Optout != nil && e.Optout.Sender != "":
+		return "it was " + e.Optout.Sender
+	case e.People != nil && len(e.People.Joined)+len(e.People.Left) > 0:
+		return strings.TrimSpace(list("came: ", e.People.Joined) + list("went: ", e.People.Left))
+	case e.Extended != nil:
+		return e.Extended.Speaker + ": " + e.Extended.Text
+	case e.Speech != nil && e.Speech.By != "":
+		return "interrupted by " + e.Speech.By
+	}
+	return ""
+}
+
+func (s *Speech) muteError() string {
+	if s == nil {
+		return ""
+	}
+	return s.MuteError
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+func list(label string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return label + strings.Join(names, ", ") + "\n"
+}

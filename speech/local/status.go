@@ -1,0 +1,114 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"parley/speech/models"
+	"parley/speech/wire"
+)
+
+// The states of Status.
+const (
+	StateReady   = "ready"   // it runs and hears
+	StateLoading = "loading" // it runs and loads its models
+	StateIdle    = "idle"    // everything is there; it starts when it is needed
+	StateMissing = "missing" // something is not installed: Problem and Remedy say what
+	StateFailed  = "failed"  // it is installed and does not work
+)
+
+// Status is how local speech fares.
+type Status struct {
+	State   string
+	Problem string // what is wrong, if something is
+	Remedy  string // what to do about it
+	// Voice is the state of the voice: ready, loading, idle or missing. It loads when first needed.
+	Voice string
+	// Notes say what works less well than it could, each with its remedy.
+	Notes []string
+	// The rest is zero unless the process runs.
+	PID     int
+	Uptime  time.Duration
+	Weak    bool          // tiny.en only
+	RSS     int64         // bytes
+	CPU     time.Duration // used so far
+	Clients int
+	Streams int
+	Queued  wire.Counts // waiting now
+	Dropped wire.Counts // since the start: partials and drafts given up under load
+	Lag     time.Duration
+	Worst   time.Duration
+}
+
+// Status asks the process, or looks at what is installed when none runs. It starts nothing.
+func (e *Engine) Status(ctx context.Context) Status {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c, err := dial(ctx, e.o.RunDir, "status")
+	if err != nil {
+		return e.installed()
+	}
+	defer c.close()
+	st, err := c.state(ctx)
+	if err != nil {
+		return Status{State: StateFailed, Problem: fmt.Sprintf("the speech process does not answer: %v", err), Remedy: "see its log, " + wire.LogName + " in the run folder"}
+	}
+	out := Status{
+		State: st.Hear.State, Problem: st.Hear.Text, Voice: st.Voice.State, Notes: st.Notes,
+		PID: st.PID, Uptime: time.Duration(st.UptimeMS) * time.Millisecond, Weak: st.Weak, RSS: st.RSS,
+		CPU: time.Duration(st.CPUMillis) * time.Millisecond, Clients: st.Clients, Streams: st.Streams,
+		Queued: st.Queued, Dropped: st.Dropped,
+		Lag: time.Duration(st.LagMS) * time.Millisecond, Worst: time.Duration(st.WorstMS) * time.Millisecond,
+	}
+	if st.Voice.State == StateFailed || st.Voice.State == StateMissing {
+		out.Notes = append(out.Notes, st.Voice.Text)
+	}
+	if out.State == StateFailed {
+		out.Remedy = fetchModels
+	}
+	return out
+}
+
+const fetchModels = "run make setup, or parley models fetch"
+
+// installed looks for the program and the files without which it does not start.
+func (e *Engine) installed() Status {
+	if _, err := findBinary(e.o); err != nil {
+		return Status{State: StateMissing, Problem: errors.Unwrap(err).Error(), Remedy: "run make build"}
+	}
+	p := models.At(e.o.ModelsDir)
+	need := []string{p.Runtime, p.VAD, p.Whisper(models.TinyEn)}
+	if !e.o.Weak {
+		need = append(need, p.Whisper(models.Base))
+	}
+	for _, f := range need {
+		if _, err := os.Stat(f); err != nil {
+			return Status{State: StateMissing, Problem: fmt.Sprintf("a speech model is missing: %v", err), Remedy: fetchModels}
+		}
+	}
+	st := Status{State: StateIdle, Voice: StateIdle}
+	if _, err := os.Stat(p.Kokoro); err != nil {
+		st.Voice = StateMissing
+		st.Notes = append(st.Notes, "the voice is not installed: "+fetchModels)
+	}
+	if _, err := os.Stat(p.TurnEnd); err != nil {
+		st.Notes = append(st.Notes, "the end-of-turn model is not installed, so that turns end by silence alone: "+fetchModels)
+	}
+	return st
+}
+
+// state asks the process how it fares.
+func (c *conn) state(ctx context.Context) (wire.State, error) {
+	defer context.AfterFunc(ctx, c.close)()
+	if err := c.write(wire.Append(nil, wire.TypeAsk, nil)); err != nil {
+		return wire.State{}, err
+	}
+	body, err := c.expect(wire.TypeState)
+	if err != nil {
+		return wire.State{}, err
+	}
+	return wire.Parse[wire.State](body)
+}

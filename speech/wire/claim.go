@@ -1,0 +1,145 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// ErrClaimed means that another process serves this run folder, or is about to.
+var ErrClaimed = errors.New("speech wire: another speech process has this run folder")
+
+// maxSocketPath is what an address of a Unix socket holds, without its final zero.
+const maxSocketPath = 107
+
+// SocketPath is where the process of a run folder listens.
+func SocketPath(dir string) string { return filepath.Join(dir, SocketName) }
+
+// A Claim is the right to serve a run folder: a lock, and the socket that clients already find.
+//
+// Both are files so that a client can hand them to the process it starts: the lock lives as long as any copy of the
+// file is open, so it is free the moment the process is gone, however it went; and because the socket listens before
+// the process runs, clients wait in its queue instead of asking again and again.
+type Claim struct {
+	Lock   *os.File
+	Socket *os.File
+	dir    string
+}
+
+// NewClaim takes the lock of dir and makes the socket. ErrClaimed says that somebody else holds the lock.
+func NewClaim(dir string) (*Claim, error) {
+	if err := PrivateDir(dir); err != nil {
+		return nil, err
+	}
+	path := SocketPath(dir)
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("speech wire: the run folder's path is too long: a socket's address holds %d bytes, this needs %d: %s", maxSocketPath, len(path), path)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("speech wire: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrClaimed
+		}
+		return nil, fmt.Errorf("speech wire: lock %s: %w", lock.Name(), err)
+	}
+	// Whoever left a socket here is dead: it would hold the lock.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		lock.Close()
+		return nil, fmt.Errorf("speech wire: %w", err)
+	}
+	socket, err := listen(path)
+	if err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("speech wire: %w", err)
+	}
+	return &Claim{Lock: lock, Socket: socket, dir: dir}, nil
+}
+
+func listen(path string) (*os.File, error) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	defer l.Close() // the duplicate below stays
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, err
+	}
+	return l.File()
+}
+
+// InheritedClaim takes over what a client handed to this process as descriptors 3 (the lock) and 4 (the socket).
+func InheritedClaim(dir string) (*Claim, error) {
+	c := &Claim{Lock: os.NewFile(3, LockName), Socket: os.NewFile(4, SocketName), dir: dir}
+	for _, f := range []*os.File{c.Lock, c.Socket} {
+		if _, err := f.Stat(); err != nil {
+			return nil, fmt.Errorf("speech wire: nothing was handed over: %w", err)
+		}
+		// The children of this process must not keep the lock or the socket alive.
+		syscall.CloseOnExec(int(f.Fd()))
+	}
+	return c, nil
+}
+
+// Listener accepts the clients. It takes the socket out of the claim.
+func (c *Claim) Listener() (*net.UnixListener, error) {
+	l, err := net.FileListener(c.Socket)
+	c.Socket.Close()
+	if err != nil {
+		return nil, fmt.Errorf("speech wire: %w", err)
+	}
+	u, ok := l.(*net.UnixListener)
+	if !ok {
+		l.Close()
+		return nil, fmt.Errorf("speech wire: the socket is a %T", l)
+	}
+	u.SetUnlinkOnClose(false)
+	return u, nil
+}
+
+// Release gives the run folder up: the socket's name first, so that nobody finds it after the lock is free.
+func (c *Claim) Release() error {
+	err := os.Remove(SocketPath(c.dir))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	c.Socket.Close()
+	return errors.Join(err, c.Lock.Close())
+}
+
+// Disown closes this process's copies after they were handed to another.
+func (c *Claim) Disown() {
+	c.Socket.Close()
+	c.Lock.Close()
+}
+
+// PrivateDir makes a folder that only its owner may enter, and refuses one that others may.
+func PrivateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("speech wire: %w", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("speech wire: %w", err)
+	}
+	owner := -1
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		owner = int(st.Uid)
+	}
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("speech wire: %s is not a folder", dir)
+	case owner != os.Geteuid():
+		return fmt.Errorf("speech wire: %s belongs to user %d: choose another run folder", dir, owner)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("speech wire: others may enter %s (mode %#o): chmod 700 it", dir, info.Mode().Perm())
+	}
+	return nil
+}

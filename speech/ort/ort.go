@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	onnx "github.com/yalue/onnxruntime_go"
+	"golang.org/x/sys/cpu"
 )
 
 // ErrOtherRuntime means that the process already runs another library file than the one asked for.
@@ -79,9 +81,17 @@ func Open(path string, inputs, outputs []string, o Options) (*Session, error) {
 		so.SetExecutionMode(onnx.ExecutionModeSequential),
 		so.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"),
 		so.SetCpuMemArena(!o.NoArena),
+		// A plan is kept for every combination of input shapes that was ever seen: with sound of any length that
+		// would be a leak.
+		so.SetMemPattern(false),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("ort: %w", err)
+	}
+	if exactProducts() {
+		if err := so.AddSessionConfigEntry("session.x64quantprecision", "1"); err != nil {
+			return nil, fmt.Errorf("ort: %w", err)
+		}
 	}
 	s, err := onnx.NewDynamicAdvancedSession(path, inputs, outputs, so)
 	if err != nil {
@@ -90,15 +100,25 @@ func Open(path string, inputs, outputs []string, o Options) (*Session, error) {
 	return &Session{s: s, outs: len(outputs)}, nil
 }
 
-// Run feeds the inputs in the order given to Open. The outputs are new values that the caller must Destroy, also
-// when the same value goes in again later. When ctx ends, the call is broken off between two operators.
+// Run feeds the inputs in the order given to Open. The outputs are new values that the caller must Free, also when
+// they go in again later. When ctx ends, the call is broken off between two operators.
 func (s *Session) Run(ctx context.Context, inputs ...onnx.Value) ([]onnx.Value, error) {
-	if err := ctx.Err(); err != nil {
+	outputs := make([]onnx.Value, s.outs)
+	if err := s.RunInto(ctx, inputs, outputs); err != nil {
 		return nil, err
+	}
+	return outputs, nil
+}
+
+// RunInto is Run with values for the results: those given must have the right shape, those that are nil are made.
+// After an error the latter are nil again.
+func (s *Session) RunInto(ctx context.Context, inputs, outputs []onnx.Value) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	ro, err := onnx.NewRunOptions()
 	if err != nil {
-		return nil, fmt.Errorf("ort: %w", err)
+		return fmt.Errorf("ort: %w", err)
 	}
 	defer ro.Destroy()
 	// The terminating call must be over before the options are freed, so wait for it when it has begun.
@@ -107,19 +127,24 @@ func (s *Session) Run(ctx context.Context, inputs ...onnx.Value) ([]onnx.Value, 
 		defer close(ended)
 		_ = ro.Terminate() // it can only fail on freed options
 	})
-	outputs := make([]onnx.Value, s.outs)
+	given := append([]onnx.Value(nil), outputs...)
 	err = s.s.RunWithOptions(inputs, outputs, ro)
 	if !stop() {
 		<-ended
 	}
 	if err != nil {
-		Free(outputs...)
-		if cause := ctx.Err(); cause != nil {
-			return nil, cause
+		for i, v := range outputs {
+			if given[i] == nil {
+				Free(v)
+				outputs[i] = nil
+			}
 		}
-		return nil, fmt.Errorf("ort: %w", err)
+		if cause := ctx.Err(); cause != nil {
+			return cause
+		}
+		return fmt.Errorf("ort: %w", err)
 	}
-	return outputs, nil
+	return nil
 }
 
 // Close frees the model.
@@ -157,4 +182,10 @@ func Floats(v onnx.Value) ([]float32, []int64, error) {
 		return nil, nil, fmt.Errorf("ort: %T is not a float32 tensor", v)
 	}
 	return t.GetData(), t.GetShape(), nil
+}
+
+// exactProducts tells whether the processor multiplies 8-bit weights in pairs that can overflow: those without dot
+// products of their own. The runtime can then be asked for a slower, exact way.
+func exactProducts() bool {
+	return runtime.GOARCH == "amd64" && !cpu.X86.HasAVX512VNNI && !cpu.X86.HasAVXVNNI
 }

@@ -3,27 +3,14 @@ package room
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
 	"github.com/pion/ice/v4"
-	"github.com/pion/interceptor"
-	"github.com/pion/interceptor/pkg/nack"
-	"github.com/pion/interceptor/pkg/report"
-	"github.com/pion/logging"
 	"github.com/pion/webrtc/v4"
+
+	"parley/room/rtc"
 )
-
-// levelURI names the RTP extension that carries the level of each packet.
-const levelURI = "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
-
-// opusCodec is the only codec of a room: mono, with in-band error correction, silent when its speaker is.
-var opusCodec = webrtc.RTPCodecCapability{
-	MimeType: webrtc.MimeTypeOpus, ClockRate: opusClock, Channels: 2,
-	SDPFmtpLine:  "minptime=10;useinbandfec=1;usedtx=1",
-	RTCPFeedback: []webrtc.RTCPFeedback{{Type: webrtc.TypeRTCPFBNACK}},
-}
 
 // iceTimes find out that a participant's network is gone within seconds, not half a minute.
 const (
@@ -50,7 +37,7 @@ func newMedia(o Options, at *net.TCPAddr, tcp net.Listener) (*media, error) {
 			return nil, err
 		}
 	}
-	quiet := quietLogs{o.Log}
+	quiet := rtc.Logs{Log: o.Log}
 	var muxes []ice.UDPMux
 	for _, ip := range ips {
 		c, err := net.ListenUDP("udp", &net.UDPAddr{IP: ip, Port: at.Port, Zone: at.Zone})
@@ -100,45 +87,11 @@ func newMedia(o Options, at *net.TCPAddr, tcp net.Listener) (*media, error) {
 		}
 	}
 
-	var codecs webrtc.MediaEngine
-	err := codecs.RegisterCodec(webrtc.RTPCodecParameters{RTPCodecCapability: opusCodec, PayloadType: 111}, webrtc.RTPCodecTypeAudio)
-	if err == nil {
-		err = codecs.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: levelURI}, webrtc.RTPCodecTypeAudio)
+	var err error
+	if m.api, err = rtc.NewAPI(s); err != nil {
+		return nil, errors.Join(fmt.Errorf("room: %w", err), m.close())
 	}
-	var chain interceptor.Registry
-	if err == nil {
-		err = repairs(&chain, quiet)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("room: media: %w", err), m.close())
-	}
-	m.api = webrtc.NewAPI(webrtc.WithSettingEngine(s), webrtc.WithMediaEngine(&codecs), webrtc.WithInterceptorRegistry(&chain))
 	return m, nil
-}
-
-// repairs adds what notices and mends lost packets: requests for them in both directions, and reports.
-func repairs(chain *interceptor.Registry, logs logging.LoggerFactory) error {
-	ask, err := nack.NewGeneratorInterceptor(nack.GeneratorSize(256), nack.GeneratorInterval(40*time.Millisecond),
-		nack.GeneratorMaxNacksPerPacket(4), nack.WithGeneratorLoggerFactory(logs))
-	if err != nil {
-		return err
-	}
-	give, err := nack.NewResponderInterceptor(nack.ResponderSize(256), nack.WithResponderLoggerFactory(logs))
-	if err != nil {
-		return err
-	}
-	receive, err := report.NewReceiverInterceptor(report.WithReceiverLoggerFactory(logs))
-	if err != nil {
-		return err
-	}
-	send, err := report.NewSenderInterceptor(report.WithSenderLoggerFactory(logs))
-	if err != nil {
-		return err
-	}
-	for _, f := range []interceptor.Factory{ask, give, receive, send} {
-		chain.Add(f)
-	}
-	return nil
 }
 
 func (m *media) close() error {
@@ -175,28 +128,4 @@ func localIPs(only4 bool) ([]net.IP, error) {
 		return nil, errors.New("room: this machine has no address to listen on")
 	}
 	return ips, nil
-}
-
-// quietLogs lets through what the WebRTC library reports as an error and nothing below: its messages name
-// addresses and credentials of participants, so only the part of the library that speaks is passed on.
-type quietLogs struct{ log *slog.Logger }
-
-// NewLogger implements logging.LoggerFactory.
-func (q quietLogs) NewLogger(scope string) logging.LeveledLogger {
-	return quietLog{q.log.With("part", scope)}
-}
-
-type quietLog struct{ log *slog.Logger }
-
-func (quietLog) Trace(string)          {}
-func (quietLog) Tracef(string, ...any) {}
-func (quietLog) Debug(string)          {}
-func (quietLog) Debugf(string, ...any) {}
-func (quietLog) Info(string)           {}
-func (quietLog) Infof(string, ...any)  {}
-func (quietLog) Warn(string)           {}
-func (quietLog) Warnf(string, ...any)  {}
-func (l quietLog) Error(string)        { l.log.Debug("media library error") }
-func (l quietLog) Errorf(f string, _ ...any) {
-	l.log.Debug("media library error", "message", f)
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/pion/opus"
-	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 
+	"parley/room/rtc"
 	"parley/room/wire"
 )
 
@@ -234,7 +234,7 @@ func (p *peer) listen(t *webrtc.TrackRemote) {
 	var loud loudness
 	var meter meter
 	var told time.Time
-	ext := p.levelExtension()
+	ext := rtc.LevelID(p.mic.Receiver().GetParameters())
 	for {
 		packet, _, err := t.ReadRTP()
 		if err != nil {
@@ -243,7 +243,7 @@ func (p *peer) listen(t *webrtc.TrackRemote) {
 		if len(packet.Payload) == 0 {
 			continue // padding
 		}
-		level, ok := levelOf(packet, ext)
+		level, ok := rtc.Level(packet, ext)
 		if !ok {
 			level = meter.level(packet.Payload)
 		}
@@ -256,26 +256,6 @@ func (p *peer) listen(t *webrtc.TrackRemote) {
 			p.report(loudPacket{p.seat})
 		}
 	}
-}
-
-func (p *peer) levelExtension() uint8 {
-	for _, e := range p.mic.Receiver().GetParameters().HeaderExtensions {
-		if e.URI == levelURI {
-			return uint8(e.ID)
-		}
-	}
-	return 0
-}
-
-func levelOf(p *rtp.Packet, ext uint8) (uint8, bool) {
-	if ext == 0 {
-		return 0, false
-	}
-	var l rtp.AudioLevelExtension
-	if raw := p.GetExtension(ext); raw == nil || l.Unmarshal(raw) != nil {
-		return 0, false
-	}
-	return l.Level, true
 }
 
 // meter measures the packets of a participant who does not say how loud they are.

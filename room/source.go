@@ -6,6 +6,8 @@ import (
 
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
+
+	"parley/room/rtc"
 )
 
 // source is the sound of one seat as the others hear it. It outlives the seat's media connections.
@@ -18,7 +20,7 @@ type source struct {
 }
 
 func newSource(seat string) (*source, error) {
-	t, err := webrtc.NewTrackLocalStaticRTP(opusCodec, "audio-"+seat, seat)
+	t, err := webrtc.NewTrackLocalStaticRTP(rtc.Opus, "audio-"+seat, seat)
 	if err != nil {
 		return nil, err
 	}

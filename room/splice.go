@@ -1,6 +1,10 @@
 package room
 
-import "time"
+import (
+	"time"
+
+	"parley/room/rtc"
+)
 
 // splice joins the RTP streams that one participant sends over time into one stream that never looks broken to
 // those who hear it: a new connection, or the packets that were held back while the participant was muted, leave no
@@ -21,9 +25,6 @@ type splice struct {
 	ssrc uint32
 }
 
-// opusClock is the rate of RTP timestamps for Opus, whatever the rate of the sound.
-const opusClock = 48000
-
 // next gives the outgoing numbers of an incoming packet, whether it starts a stretch of sound after a cut, and
 // whether it goes out at all.
 func (s *splice) next(now time.Time, ssrc uint32, seq uint16, ts uint32) (outSeq uint16, outTS uint32, start, ok bool) {
@@ -37,7 +38,7 @@ func (s *splice) next(now time.Time, ssrc uint32, seq uint16, ts uint32) (outSeq
 			return 0, 0, false, false // an old packet, late, while the stretch after the cut has not begun
 		}
 		s.ssrc, s.cut, s.first = ssrc, false, seq
-		passed := uint32(max(now.Sub(s.lastAt), 0) * opusClock / time.Second)
+		passed := uint32(max(now.Sub(s.lastAt).Microseconds(), 0) * (rtc.ClockRate / 1000) / 1000)
 		s.seq = s.lastSeq + 1 - seq
 		s.ts = s.lastTS + passed - ts
 		s.lastSeq, s.lastTS, s.lastAt = seq+s.seq, ts+s.ts, now

@@ -251,6 +251,9 @@ const (
 	ReasonSlow     Reason = "slow"      // the participant did not take its messages
 	ReasonMedia    Reason = "no-media"  // the media connection could not be made
 	ReasonShutdown Reason = "shut-down" // the server is going away
+
+	// ReasonUnreachable is no room's: it is what a participant says of a room that does not answer.
+	ReasonUnreachable Reason = "unreachable"
 )
 
 // Time gives the moment of a chat message.

@@ -4,6 +4,7 @@ package main
 func commands() []*command {
 	return []*command{
 		roomCommand,
+		guestCommand,
 		modelsCommand,
 		configCommand,
 		versionCommand,

@@ -171,3 +171,11 @@ func (e *Engine) obituary(ctx context.Context) error {
 	}
 	return nil
 }
+
+// signal leaves a token, if none is there.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -47,6 +47,7 @@ type Engine struct {
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 	work   sync.WaitGroup // streams and clips
+	launch func(*wire.Claim) (*child, error)
 }
 
 var (
@@ -66,6 +67,7 @@ func New(o Options) *Engine {
 		o.Log = slog.Default()
 	}
 	e := &Engine{o: o, log: o.Log.With("part", "speech")}
+	e.launch = e.launchProcess
 	e.ctx, e.stop = context.WithCancelCause(context.Background())
 	return e
 }

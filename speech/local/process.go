@@ -63,10 +63,6 @@ func unavailable(format string, args ...any) error {
 // start starts the process, unless another client holds the lock (wire.ErrClaimed) or the last ones died so often
 // that it is too early; then it waits.
 func (e *Engine) start(ctx context.Context) error {
-	binary, err := findBinary(e.o)
-	if err != nil {
-		return err
-	}
 	if e.o.ModelsDir == "" || e.o.RunDir == "" {
 		return &speech.Error{Kind: speech.KindInput, Op: "start", Err: errors.New("the engine was not told its run folder and its models' folder")}
 	}
@@ -80,15 +76,32 @@ func (e *Engine) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer claim.Disown()
-	log, err := openLog(filepath.Join(e.o.RunDir, wire.LogName))
+	c, err := e.launch(claim)
 	if err != nil {
 		return err
+	}
+	e.mu.Lock()
+	e.child = c
+	e.mu.Unlock()
+	e.log.Info("speech process started", "pid", c.pid)
+	return nil
+}
+
+// launchProcess runs the program with the claim as its descriptors 3 and 4.
+func (e *Engine) launchProcess(claim *wire.Claim) (*child, error) {
+	defer claim.Disown()
+	binary, err := findBinary(e.o)
+	if err != nil {
+		return nil, err
+	}
+	log, err := openLog(filepath.Join(e.o.RunDir, wire.LogName))
+	if err != nil {
+		return nil, err
 	}
 	defer log.Close()
 	from, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	args := []string{"--run", e.o.RunDir, "--models", e.o.ModelsDir, "--inherited"}
 	if e.o.Weak {
@@ -106,25 +119,26 @@ func (e *Engine) start(ctx context.Context) error {
 	// it. It ends by itself when the last client has gone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return unavailable("%s does not start: %w", binary, err)
+		return nil, unavailable("%s does not start: %w", binary, err)
 	}
 	c := &child{pid: cmd.Process.Pid, started: time.Now(), done: make(chan struct{})}
-	e.mu.Lock()
-	e.child = c
-	e.mu.Unlock()
-	e.log.Info("speech process started", "pid", c.pid)
 	go func() {
-		err := cmd.Wait()
-		if err != nil {
-			c.err = exitError(err, e.o.RunDir, from)
-			e.mu.Lock()
-			e.back.died(time.Now(), time.Since(c.started))
-			e.mu.Unlock()
-			e.log.Warn("speech process died", "pid", c.pid, "status", cmd.ProcessState.String(), "after", time.Since(c.started).Round(time.Millisecond))
+		if err := cmd.Wait(); err != nil {
+			e.died(c, exitError(err, e.o.RunDir, from))
 		}
 		close(c.done)
 	}()
-	return nil
+	return c, nil
+}
+
+// died notes an unplanned end.
+func (e *Engine) died(c *child, err error) {
+	c.err = err
+	life := time.Since(c.started)
+	e.mu.Lock()
+	e.back.died(time.Now(), life)
+	e.mu.Unlock()
+	e.log.Warn("speech process died", "pid", c.pid, "err", err, "after", life.Round(time.Millisecond))
 }
 
 // environment is what the process needs of ours: no keys, no tokens.

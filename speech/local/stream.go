@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"parley/speech"
+	"parley/speech/outbox"
+	"parley/speech/tape"
 	"parley/speech/wire"
 )
 
@@ -29,11 +31,11 @@ type stream struct {
 	o    speech.StreamOptions
 	ctx  context.Context
 	stop context.CancelCauseFunc
-	out  *outbox
+	out  *outbox.Box
 	wake chan struct{} // there is more to send
 
 	mu      sync.Mutex
-	tape    tape
+	tape    *tape.Tape
 	flushes []*flush
 	lastID  int64
 	dead    error // set when the stream is over
@@ -50,13 +52,13 @@ type flush struct {
 }
 
 func newStream(e *Engine, o speech.StreamOptions) *stream {
-	s := &stream{e: e, o: o, out: newOutbox(), wake: make(chan struct{}, 1), tape: tape{limit: keepSamples}}
+	s := &stream{e: e, o: o, out: outbox.New(), wake: make(chan struct{}, 1), tape: tape.New(keepSamples)}
 	s.ctx, s.stop = context.WithCancelCause(e.ctx)
 	return s
 }
 
 // Events gives what was heard.
-func (s *stream) Events() <-chan speech.Event { return s.out.ch }
+func (s *stream) Events() <-chan speech.Event { return s.out.Events() }
 
 var errStreamClosed = errors.New("the stream was closed")
 
@@ -70,7 +72,7 @@ func (s *stream) Write(pos int64, pcm []int16) error {
 		defer s.mu.Unlock()
 		return wrap("write", speech.KindUnavailable, s.dead)
 	}
-	s.lost += s.tape.write(pos, pcm)
+	s.lost += s.tape.Write(pos, pcm)
 	lost := s.lost
 	if now := time.Now(); lost > 0 && now.Sub(s.told) >= lostEvery {
 		s.lost, s.told = 0, now
@@ -81,7 +83,7 @@ func (s *stream) Write(pos int64, pcm []int16) error {
 	signal(s.wake)
 	if lost > 0 {
 		s.e.log.Warn("speech falls behind: audio dropped", "stream", s.o.Label, "ms", lost/16)
-		s.out.tryPush(item{ev: lostFault(speech.KindBusy, lost, "the recogniser is too slow for what it is given")})
+		s.out.TryPush(lostFault(speech.KindBusy, lost, "the recogniser is too slow for what it is given"))
 	}
 	return nil
 }
@@ -101,7 +103,7 @@ func (s *stream) Flush(ctx context.Context) error {
 		return wrap("flush", speech.KindUnavailable, s.dead)
 	}
 	s.lastID++
-	f := &flush{id: s.lastID, at: s.tape.end, done: make(chan struct{})}
+	f := &flush{id: s.lastID, at: s.tape.End(), done: make(chan struct{})}
 	s.flushes = append(s.flushes, f)
 	s.mu.Unlock()
 	signal(s.wake)
@@ -127,7 +129,7 @@ func (s *stream) end(cause error) {
 	if s.dead == nil {
 		s.dead = cause
 	}
-	s.tape = tape{limit: keepSamples}
+	s.tape = tape.New(keepSamples)
 	s.mu.Unlock()
 	s.stop(cause)
 }
@@ -142,14 +144,14 @@ func (s *stream) connect(ctx context.Context) (*conn, error) {
 		stop := context.AfterFunc(ctx, c.close)
 		stop2 := context.AfterFunc(s.ctx, c.close)
 		s.mu.Lock()
-		lost := s.tape.rewind()
-		from := s.tape.upto
+		lost := s.tape.Rewind()
+		from := s.tape.Upto()
 		for _, f := range s.flushes {
 			f.sent = false
 		}
 		s.mu.Unlock()
 		if lost > 0 {
-			s.out.tryPush(item{ev: lostFault(speech.KindInternal, lost, "the speech process died while it was far behind")})
+			s.out.TryPush(lostFault(speech.KindInternal, lost, "the speech process died while it was far behind"))
 		}
 		err = c.write(wire.AppendJSON(nil, wire.TypeListen, wire.Listen{
 			Label: s.o.Label, Lang: s.o.Lang, Partials: s.o.Partials, Words: s.o.Words,
@@ -185,7 +187,7 @@ func (s *stream) run(c *conn) {
 	delivered := make(chan struct{})
 	go func() {
 		defer close(delivered)
-		s.out.deliver(s.ctx, over)
+		s.out.Deliver(s.ctx, over)
 	}()
 	defer func() {
 		close(over)
@@ -211,7 +213,7 @@ func (s *stream) run(c *conn) {
 			return
 		}
 		s.e.log.Info("speech connection lost", "stream", s.o.Label, "cause", cutShort(err))
-		s.out.push(s.ctx, speech.Fault{Kind: speech.KindNetwork, Err: errors.New("the speech process ended; it is started again and hears the rest")})
+		s.out.Push(s.ctx, speech.Fault{Kind: speech.KindNetwork, Err: errors.New("the speech process ended; it is started again and hears the rest")})
 		if stuck >= stuckLimit {
 			s.skip()
 			stuck = 0
@@ -258,19 +260,19 @@ func cutShort(err error) string {
 func (s *stream) fail(err error) {
 	s.mu.Lock()
 	s.dead = err
-	s.tape = tape{limit: keepSamples}
+	s.tape = tape.New(keepSamples)
 	s.mu.Unlock()
-	s.out.push(s.ctx, speech.Fault{Kind: kindOf(err, speech.KindInternal), Fatal: true, Err: err})
+	s.out.Push(s.ctx, speech.Fault{Kind: kindOf(err, speech.KindInternal), Fatal: true, Err: err})
 }
 
 // skip gives up the audio that process after process died over.
 func (s *stream) skip() {
 	s.mu.Lock()
-	lost := s.tape.sent - s.tape.upto
-	s.tape.answered(s.tape.sent)
+	lost := s.tape.Sent() - s.tape.Upto()
+	s.tape.Answered(s.tape.Sent())
 	s.mu.Unlock()
 	s.e.log.Error("speech process died over the same audio again and again: skipped", "stream", s.o.Label, "ms", lost/16)
-	s.out.push(s.ctx, lostFault(speech.KindInternal, lost, "the speech process died over them several times"))
+	s.out.Push(s.ctx, lostFault(speech.KindInternal, lost, "the speech process died over them several times"))
 }
 
 // session sends audio until the connection ends, and gives the reason.
@@ -315,12 +317,12 @@ func (s *stream) session(c *conn, seen *seen) error {
 func (s *stream) pending(frames []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pos, pcm, more := s.tape.next(sendSamples)
+	pos, pcm, more := s.tape.Next(sendSamples)
 	if more {
 		frames = wire.AppendAudio(frames, pos, pcm)
 	}
 	for _, f := range s.flushes {
-		if !f.sent && (!more || f.at <= s.tape.sent) {
+		if !f.sent && (!more || f.at <= s.tape.Sent()) {
 			f.sent = true
 			frames = wire.AppendJSON(frames, wire.TypeFlush, wire.Flush{ID: f.id, At: f.at})
 		}
@@ -352,7 +354,7 @@ func (s *stream) handle(ctx context.Context, typ wire.Type, body []byte, seen *s
 			return err
 		}
 		if ev, ok := seen.final(f); ok {
-			s.out.push(ctx, ev) // ctx ends before this only when the whole stream does
+			s.out.Push(ctx, ev) // ctx ends before this only when the whole stream does
 		}
 		s.answered(f.Upto)
 	case wire.TypeHeard:
@@ -368,7 +370,7 @@ func (s *stream) handle(ctx context.Context, typ wire.Type, body []byte, seen *s
 			return err
 		}
 		if ev, ok := seen.partial(p); ok {
-			s.out.push(ctx, ev)
+			s.out.Push(ctx, ev)
 		}
 	case wire.TypeActivity:
 		a, err := wire.Parse[wire.Activity](body)
@@ -376,7 +378,7 @@ func (s *stream) handle(ctx context.Context, typ wire.Type, body []byte, seen *s
 			return err
 		}
 		if ev, ok := seen.activity(a); ok {
-			s.out.push(ctx, ev)
+			s.out.Push(ctx, ev)
 		}
 	case wire.TypeTurnEnd:
 		t, err := wire.Parse[wire.TurnEnd](body)
@@ -384,7 +386,7 @@ func (s *stream) handle(ctx context.Context, typ wire.Type, body []byte, seen *s
 			return err
 		}
 		if ev, ok := seen.turnEnd(t); ok {
-			s.out.push(ctx, ev)
+			s.out.Push(ctx, ev)
 		}
 	case wire.TypeFlushed:
 		f, err := wire.Parse[wire.Flush](body)
@@ -400,14 +402,14 @@ func (s *stream) handle(ctx context.Context, typ wire.Type, body []byte, seen *s
 		if f.Fatal {
 			return &speech.Error{Kind: f.Kind, Op: "speech process", Err: errors.New(f.Text)}
 		}
-		s.out.push(ctx, speech.Fault{Kind: f.Kind, Err: errors.New(f.Text)})
+		s.out.Push(ctx, speech.Fault{Kind: f.Kind, Err: errors.New(f.Text)})
 	}
 	return nil
 }
 
 func (s *stream) answered(upto int64) {
 	s.mu.Lock()
-	s.tape.answered(upto)
+	s.tape.Answered(upto)
 	s.mu.Unlock()
 }
 
@@ -416,7 +418,7 @@ func (s *stream) flushed(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.flushes) > 0 && s.flushes[0].id <= id {
-		s.out.mark(s.flushes[0].done)
+		s.out.Mark(s.flushes[0].done)
 		s.flushes = s.flushes[1:]
 	}
 }

@@ -74,6 +74,7 @@ type Decode struct {
 	Kind       Kind
 	Start, End int64
 	Speech     int64
+	Onset      int64
 }
 
 // Cancel takes a draft back: speech went on.
@@ -84,6 +85,8 @@ type Cancel struct{ ID int64 }
 type Close struct {
 	ID, Seg          int64
 	Start, End, Upto int64
+	// Onset is where the speech itself begins; Start lies a little before it.
+	Onset int64
 }
 
 // Quiet says that before Upto nothing is left to answer.
@@ -115,6 +118,7 @@ type Machine struct {
 
 	// The open segment.
 	start       int64
+	began       int64 // where its speech begins
 	speech      int   // frames
 	lastSpeech  int64 // the end of its last frame of speech
 	energy      []float32
@@ -208,6 +212,7 @@ func (m *Machine) begin() {
 	m.seg++
 	m.st = speaking
 	m.start = max(m.onsetAt-preroll, m.floor)
+	m.began = m.onsetAt
 	m.speech = m.onset
 	m.lastSpeech = m.pos
 	m.energy = m.energy[:0]
@@ -306,10 +311,10 @@ func (m *Machine) end(upto int64) {
 		m.dropDraft()
 		m.emit(Quiet{Upto: upto})
 	case m.pause.draft != 0:
-		m.emit(Close{ID: m.pause.draft, Seg: m.seg, Start: m.start, End: m.lastSpeech, Upto: upto})
+		m.emit(Close{ID: m.pause.draft, Seg: m.seg, Start: m.start, End: m.lastSpeech, Upto: upto, Onset: m.began})
 	default:
 		id := m.decode(Final, upto)
-		m.emit(Close{ID: id, Seg: m.seg, Start: m.start, End: m.lastSpeech, Upto: upto})
+		m.emit(Close{ID: id, Seg: m.seg, Start: m.start, End: m.lastSpeech, Upto: upto, Onset: m.began})
 	}
 	m.st = quiet
 	m.pause = pause{}
@@ -324,10 +329,10 @@ func (m *Machine) cut() {
 	after := max(0, int((m.lastSpeech-at)/Frame))
 	m.speech = max(minSpeech, m.speech-after)
 	id := m.decode(Final, at)
-	m.emit(Close{ID: id, Seg: m.seg, Start: m.start, End: at, Upto: at})
+	m.emit(Close{ID: id, Seg: m.seg, Start: m.start, End: at, Upto: at, Onset: m.began})
 	m.seg++
 	m.energy = append(m.energy[:0], m.energy[len(m.energy)-int((m.pos-at)/Frame):]...)
-	m.start, m.floor, m.told = at, at, at
+	m.start, m.began, m.floor, m.told = at, at, at, at
 	m.speech = after
 	m.nextPartial = m.pos + m.c.Partials
 }
@@ -398,7 +403,7 @@ func (m *Machine) Drafted(id int64, complete bool) []Effect {
 
 func (m *Machine) decode(k Kind, end int64) int64 {
 	m.lastID++
-	m.emit(Decode{ID: m.lastID, Seg: m.seg, Kind: k, Start: m.start, End: end, Speech: int64(m.speech) * Frame})
+	m.emit(Decode{ID: m.lastID, Seg: m.seg, Kind: k, Start: m.start, End: end, Speech: int64(m.speech) * Frame, Onset: m.began})
 	return m.lastID
 }
 

@@ -207,7 +207,7 @@ func FuzzMachine(f *testing.F) {
 					}
 				case Close:
 					d, ok := decodes[e.ID]
-					if !ok || closed[e.ID] || d.Start != e.Start || d.Seg != e.Seg || d.End > e.Upto {
+					if !ok || closed[e.ID] || d.Start != e.Start || d.Seg != e.Seg || e.Onset < e.Start || e.Onset > e.End || d.End > e.Upto {
 						t.Fatalf("%+v of %+v", e, d)
 					}
 					if e.Start < answered || e.Upto < e.End || e.End < e.Start || e.Upto > m.Pos() {

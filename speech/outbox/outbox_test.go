@@ -1,4 +1,4 @@
-package local
+package outbox
 
 import (
 	"context"
@@ -10,16 +10,16 @@ import (
 
 func TestASlowReaderLosesPartialsFirstAndNeverAFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOutbox()
+		o := New()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		pushed := make(chan struct{})
 		go func() {
 			defer close(pushed)
 			for i := range int64(1000) {
-				o.push(ctx, speech.Activity{On: i%2 == 0, At: i})
-				o.push(ctx, speech.Partial{End: i})
-				o.push(ctx, speech.Final{End: i})
+				o.Push(ctx, speech.Activity{On: i%2 == 0, At: i})
+				o.Push(ctx, speech.Partial{End: i})
+				o.Push(ctx, speech.Final{End: i})
 			}
 		}()
 		synctest.Wait() // the pusher waits: the box is full of finals
@@ -28,11 +28,11 @@ func TestASlowReaderLosesPartialsFirstAndNeverAFinal(t *testing.T) {
 			t.Fatal("3000 events went into a box that nobody reads")
 		default:
 		}
-		if n := len(o.queue); n > outboxLimit {
+		if n := len(o.queue); n > Limit {
 			t.Errorf("%d events wait", n)
 		}
 		last := make(chan struct{})
-		go o.deliver(ctx, last)
+		go o.Deliver(ctx, last)
 		go func() { <-pushed; close(last) }()
 		finals := int64(0)
 		for ev := range o.ch {
@@ -51,14 +51,14 @@ func TestASlowReaderLosesPartialsFirstAndNeverAFinal(t *testing.T) {
 
 func TestAMarkComesAfterWhatWasPushedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOutbox()
+		o := New()
 		ctx, cancel := context.WithCancel(t.Context())
-		go o.deliver(ctx, nil)
+		go o.Deliver(ctx, nil)
 		for i := range int64(20) { // more than the channel holds
-			o.push(ctx, speech.Final{End: i})
+			o.Push(ctx, speech.Final{End: i})
 		}
 		done := make(chan struct{})
-		o.mark(done)
+		o.Mark(done)
 		synctest.Wait()
 		select {
 		case <-done:

@@ -1,4 +1,4 @@
-package local
+package tape
 
 import (
 	"math/rand/v2"
@@ -15,11 +15,11 @@ func ramp(pos int64, n int) []int16 {
 }
 
 // drain reads all there is to send and checks that samples lie where they were written.
-func drain(t *testing.T, tp *tape) (first, end, count int64) {
+func drain(t *testing.T, tp *Tape) (first, end, count int64) {
 	t.Helper()
 	first = -1
 	for {
-		pos, pcm, ok := tp.next(700)
+		pos, pcm, ok := tp.Next(700)
 		if !ok {
 			return first, end, count
 		}
@@ -40,12 +40,12 @@ func drain(t *testing.T, tp *tape) (first, end, count int64) {
 }
 
 func TestTapeSendsAgainWhatWasNotAnswered(t *testing.T) {
-	tp := tape{limit: 100_000}
-	tp.write(0, ramp(0, 20_000))
+	tp := Tape{limit: 100_000}
+	tp.Write(0, ramp(0, 20_000))
 	drain(t, &tp)
-	tp.answered(5_000)
-	tp.write(20_000, ramp(20_000, 1_000))
-	if lost := tp.rewind(); lost != 0 {
+	tp.Answered(5_000)
+	tp.Write(20_000, ramp(20_000, 1_000))
+	if lost := tp.Rewind(); lost != 0 {
 		t.Errorf("lost %d", lost)
 	}
 	if first, end, count := drain(t, &tp); first != 5_000 || end != 21_000 || count != 16_000 {
@@ -54,41 +54,41 @@ func TestTapeSendsAgainWhatWasNotAnswered(t *testing.T) {
 }
 
 func TestTapeIgnoresWhatItHasAndKeepsGaps(t *testing.T) {
-	tp := tape{limit: 100_000}
-	tp.write(0, ramp(0, 1_000))
-	tp.write(0, ramp(0, 1_000))
-	tp.write(500, ramp(500, 1_000))
-	tp.write(10_000, ramp(10_000, 500)) // 8,500 after the last sample: too long to fill
+	tp := Tape{limit: 100_000}
+	tp.Write(0, ramp(0, 1_000))
+	tp.Write(0, ramp(0, 1_000))
+	tp.Write(500, ramp(500, 1_000))
+	tp.Write(10_000, ramp(10_000, 500)) // 8,500 after the last sample: too long to fill
 	if tp.held != 2_000 || tp.end != 10_500 {
 		t.Fatalf("held %d, end %d", tp.held, tp.end)
 	}
-	pos, pcm, _ := tp.next(1 << 20)
+	pos, pcm, _ := tp.Next(1 << 20)
 	if pos != 0 || len(pcm) != 1_500 {
 		t.Errorf("first run %d+%d", pos, len(pcm))
 	}
-	pos, pcm, _ = tp.next(1 << 20)
+	pos, pcm, _ = tp.Next(1 << 20)
 	if pos != 10_000 || len(pcm) != 500 {
 		t.Errorf("second run %d+%d", pos, len(pcm))
 	}
 }
 
 func TestTapeReportsOnlyWhatIsReallyLost(t *testing.T) {
-	tp := tape{limit: 10_000}
-	if lost := tp.write(0, ramp(0, 10_000)); lost != 0 {
+	tp := Tape{limit: 10_000}
+	if lost := tp.Write(0, ramp(0, 10_000)); lost != 0 {
 		t.Errorf("at the bound: lost %d", lost)
 	}
-	if lost := tp.write(10_000, ramp(10_000, 1)); lost != 1 {
+	if lost := tp.Write(10_000, ramp(10_000, 1)); lost != 1 {
 		t.Errorf("one over, nothing sent: lost %d", lost)
 	}
 	drain(t, &tp)
-	if lost := tp.write(10_001, ramp(10_001, 4_000)); lost != 0 {
+	if lost := tp.Write(10_001, ramp(10_001, 4_000)); lost != 0 {
 		t.Errorf("what went to the process is not lost: %d", lost)
 	}
 	// Only when the process dies without an answer is it gone: 4001 samples were dropped, one never sent.
-	if lost := tp.rewind(); lost != 4_001 {
+	if lost := tp.Rewind(); lost != 4_001 {
 		t.Errorf("after a death: lost %d", lost)
 	}
-	if lost := tp.rewind(); lost != 0 {
+	if lost := tp.Rewind(); lost != 0 {
 		t.Errorf("reported twice: %d", lost)
 	}
 	if first, end, _ := drain(t, &tp); first != 4_001 || end != 14_001 {
@@ -97,7 +97,7 @@ func TestTapeReportsOnlyWhatIsReallyLost(t *testing.T) {
 }
 
 func TestTapeStaysWithinItsBound(t *testing.T) {
-	tp := tape{limit: 50_000}
+	tp := Tape{limit: 50_000}
 	rng := rand.New(rand.NewPCG(1, 2))
 	pos := int64(0)
 	for range 5_000 {
@@ -105,15 +105,15 @@ func TestTapeStaysWithinItsBound(t *testing.T) {
 			pos += int64(rng.IntN(100_000))
 		}
 		n := rng.IntN(3_000)
-		tp.write(pos, ramp(pos, n))
+		tp.Write(pos, ramp(pos, n))
 		pos += int64(n)
 		switch rng.IntN(4) {
 		case 0:
-			tp.next(rng.IntN(5_000) + 1)
+			tp.Next(rng.IntN(5_000) + 1)
 		case 1:
-			tp.answered(tp.sent - int64(rng.IntN(2_000)))
+			tp.Answered(tp.sent - int64(rng.IntN(2_000)))
 		case 2:
-			tp.rewind()
+			tp.Rewind()
 		}
 		held := 0
 		for _, s := range tp.spans {
@@ -126,19 +126,19 @@ func TestTapeStaysWithinItsBound(t *testing.T) {
 }
 
 func TestTapeFillsShortGapsWithSilence(t *testing.T) {
-	tp := tape{limit: 100_000}
-	tp.write(0, []int16{1})
-	tp.write(3, []int16{2})
-	if _, pcm, _ := tp.next(10); len(pcm) != 4 || pcm[0] != 1 || pcm[1] != 0 || pcm[2] != 0 || pcm[3] != 2 {
+	tp := Tape{limit: 100_000}
+	tp.Write(0, []int16{1})
+	tp.Write(3, []int16{2})
+	if _, pcm, _ := tp.Next(10); len(pcm) != 4 || pcm[0] != 1 || pcm[1] != 0 || pcm[2] != 0 || pcm[3] != 2 {
 		t.Errorf("%v", pcm)
 	}
 }
 
 func TestTapeBoundsManySpans(t *testing.T) {
-	tp := tape{limit: 480_000}
+	tp := Tape{limit: 480_000}
 	lost := int64(0)
 	for i := range int64(maxSpans + 10) {
-		lost += tp.write(i*20_000, []int16{1})
+		lost += tp.Write(i*20_000, []int16{1})
 	}
 	if len(tp.spans) != maxSpans || lost != 10 {
 		t.Errorf("%d spans, %d lost", len(tp.spans), lost)

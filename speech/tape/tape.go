@@ -1,8 +1,10 @@
-package local
+// Package tape keeps the audio of a stream that no final has answered yet, so that it can be sent again after a lost
+// connection.
+package tape
 
-// tape keeps the audio of a stream that no final has answered yet, so that it can be sent again to a new process.
-// It holds at most limit samples; the oldest go first. A gap between spans takes no memory.
-type tape struct {
+// Tape holds at most so many samples; the oldest go first. A long gap between samples takes no memory. It is not safe
+// for concurrent use.
+type Tape struct {
 	limit  int
 	spans  []span
 	held   int   // samples in spans
@@ -30,8 +32,20 @@ const (
 	maxSpans = 128
 )
 
-// write adds samples that begin at pos and says how many were lost to the bound before they were ever sent.
-func (t *tape) write(pos int64, pcm []int16) (lost int64) {
+// New makes a tape for so many samples.
+func New(limit int) *Tape { return &Tape{limit: limit} }
+
+// End is the position after the last sample written.
+func (t *Tape) End() int64 { return t.end }
+
+// Sent is the position before which everything went out.
+func (t *Tape) Sent() int64 { return t.sent }
+
+// Upto is the position before which everything is answered.
+func (t *Tape) Upto() int64 { return t.upto }
+
+// Write adds samples that begin at pos and says how many were lost to the bound before they were ever sent.
+func (t *Tape) Write(pos int64, pcm []int16) (lost int64) {
 	if skip := t.end - pos; skip > 0 {
 		if skip >= int64(len(pcm)) {
 			return 0
@@ -57,7 +71,7 @@ func (t *tape) write(pos int64, pcm []int16) (lost int64) {
 }
 
 // append adds samples at or after the end.
-func (t *tape) append(pos int64, pcm []int16) {
+func (t *Tape) append(pos int64, pcm []int16) {
 	t.end = pos + int64(len(pcm))
 	t.held += len(pcm)
 	for len(pcm) > 0 {
@@ -73,9 +87,9 @@ func (t *tape) append(pos int64, pcm []int16) {
 	}
 }
 
-// next gives up to n samples that follow what was sent, and marks them sent. ok is false when all was sent.
-// The samples are valid until the next write.
-func (t *tape) next(n int) (pos int64, pcm []int16, ok bool) {
+// Next gives up to n samples that follow what was sent, and marks them sent. ok is false when all was sent.
+// The samples are valid until the next Write.
+func (t *Tape) Next(n int) (pos int64, pcm []int16, ok bool) {
 	for _, s := range t.spans {
 		if s.end() <= t.sent {
 			continue
@@ -89,8 +103,8 @@ func (t *tape) next(n int) (pos int64, pcm []int16, ok bool) {
 	return 0, nil, false
 }
 
-// answered forgets everything before upto; positions never go back.
-func (t *tape) answered(upto int64) {
+// Answered forgets everything before upto; positions never go back.
+func (t *Tape) Answered(upto int64) {
 	if upto <= t.upto {
 		return
 	}
@@ -98,8 +112,8 @@ func (t *tape) answered(upto int64) {
 	t.drop(upto)
 }
 
-// rewind starts again with a new process and says how much audio it can no longer be given.
-func (t *tape) rewind() (lost int64) {
+// Rewind starts again with a new process and says how much audio it can no longer be given.
+func (t *Tape) Rewind() (lost int64) {
 	// What was sent and then dropped by the bound lies between the answered part and the oldest sample held.
 	if sent := min(t.oldest, t.sent); sent > t.upto {
 		lost = sent - t.upto
@@ -110,7 +124,7 @@ func (t *tape) rewind() (lost int64) {
 }
 
 // drop forgets the samples before pos.
-func (t *tape) drop(pos int64) {
+func (t *Tape) drop(pos int64) {
 	t.oldest = max(t.oldest, pos)
 	for len(t.spans) > 0 {
 		s := &t.spans[0]

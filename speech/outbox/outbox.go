@@ -1,4 +1,6 @@
-package local
+// Package outbox stands between an engine and the reader of a stream's events, so that a slow reader costs little and
+// loses no final.
+package outbox
 
 import (
 	"context"
@@ -7,9 +9,9 @@ import (
 	"parley/speech"
 )
 
-// outbox stands between a connection and the reader of a stream's events. When the reader is slow, a newer partial
-// replaces the one that waits, activity and turn ends lose their oldest, and finals make the connection wait.
-type outbox struct {
+// Box queues events. When the reader is slow, a newer partial replaces the one that waits, activity and turn ends
+// lose their oldest, and finals and faults make the engine wait. It is safe for concurrent use.
+type Box struct {
 	ch chan speech.Event
 
 	mu      sync.Mutex
@@ -25,15 +27,26 @@ type item struct {
 	mark chan<- struct{}
 }
 
-// outboxLimit is how many events may wait.
-const outboxLimit = 256
+// Limit is how many events may wait.
+const Limit = 256
 
-func newOutbox() *outbox {
-	return &outbox{ch: make(chan speech.Event, 16), room: make(chan struct{}, 1), some: make(chan struct{}, 1)}
+// New makes an empty box.
+func New() *Box {
+	return &Box{ch: make(chan speech.Event, 16), room: make(chan struct{}, 1), some: make(chan struct{}, 1)}
 }
 
-// push queues an event. It waits only for finals and faults, and for those until ctx ends.
-func (o *outbox) push(ctx context.Context, ev speech.Event) {
+// Events is what the reader reads.
+func (o *Box) Events() <-chan speech.Event { return o.ch }
+
+// Dropped counts the events that made room for others.
+func (o *Box) Dropped() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.dropped
+}
+
+// Push queues an event. It waits only for finals and faults, and for those until ctx ends.
+func (o *Box) Push(ctx context.Context, ev speech.Event) {
 	for !o.tryPush(item{ev: ev}) {
 		select {
 		case <-o.room:
@@ -43,15 +56,18 @@ func (o *outbox) push(ctx context.Context, ev speech.Event) {
 	}
 }
 
-// mark closes done once everything pushed before was delivered.
-func (o *outbox) mark(done chan<- struct{}) {
+// Mark closes done once everything pushed before was delivered.
+func (o *Box) Mark(done chan<- struct{}) {
 	o.mu.Lock()
 	o.queue = append(o.queue, item{mark: done}) // bounded by the calls of Flush that wait for it
 	o.mu.Unlock()
 	signal(o.some)
 }
 
-func (o *outbox) tryPush(it item) bool {
+// TryPush queues an event if that needs no waiting.
+func (o *Box) TryPush(ev speech.Event) bool { return o.tryPush(item{ev: ev}) }
+
+func (o *Box) tryPush(it item) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, partial := it.ev.(speech.Partial); partial {
@@ -62,7 +78,7 @@ func (o *outbox) tryPush(it item) bool {
 			}
 		}
 	}
-	if len(o.queue) >= outboxLimit && !o.makeRoom() {
+	if len(o.queue) >= Limit && !o.makeRoom() {
 		return false
 	}
 	o.queue = append(o.queue, it)
@@ -71,7 +87,7 @@ func (o *outbox) tryPush(it item) bool {
 }
 
 // makeRoom drops the oldest event that may be dropped.
-func (o *outbox) makeRoom() bool {
+func (o *Box) makeRoom() bool {
 	for i, q := range o.queue {
 		switch q.ev.(type) {
 		case speech.Partial, speech.Activity, speech.TurnEnd:
@@ -82,14 +98,14 @@ func (o *outbox) makeRoom() bool {
 	return false
 }
 
-func (o *outbox) remove(i int) {
+func (o *Box) remove(i int) {
 	o.dropped++
 	o.queue = append(o.queue[:i], o.queue[i+1:]...)
 }
 
-// deliver hands events to the reader until ctx ends, or until last is closed and the queue is empty; then it closes
+// Deliver hands events to the reader until ctx ends, or until last is closed and the queue is empty; then it closes
 // the channel.
-func (o *outbox) deliver(ctx context.Context, last <-chan struct{}) {
+func (o *Box) Deliver(ctx context.Context, last <-chan struct{}) {
 	defer close(o.ch)
 	for {
 		o.mu.Lock()
@@ -124,7 +140,7 @@ func (o *outbox) deliver(ctx context.Context, last <-chan struct{}) {
 	}
 }
 
-func (o *outbox) empty() bool {
+func (o *Box) empty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.queue) == 0

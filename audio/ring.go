@@ -13,15 +13,15 @@ import (
 // One goroutine reads, any number may write (Sink), none of them waits. Close ends the reader with io.EOF, Fail with
 // an error; both let it read what is left first.
 type Ring struct {
-	mu     sync.Mutex
-	buf    []int16
-	head   int   // index of the oldest sample
-	n      int   // samples held
-	runs   []run // what they are, oldest first; lengths add up to n
-	lost   int64
-	err    error
-	ready  chan struct{} // has a token when there may be something to read
-	out    []int16       // the reader's buffer, valid until its next read
+	mu    sync.Mutex
+	buf   []int16
+	head  int   // index of the oldest sample
+	n     int   // samples held
+	runs  []run // what they are, oldest first; lengths add up to n
+	lost  int64
+	err   error
+	ready chan struct{} // has a token when there may be something to read
+	out   []int16       // the reader's buffer, valid until its next read
 }
 
 // run is a stretch of samples without a gap.

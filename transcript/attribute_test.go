@@ -173,8 +173,8 @@ func TestReview(t *testing.T) {
 
 func TestAttributorIsBounded(t *testing.T) {
 	a := NewAttributor(AttributorOptions{Keep: 100 * time.Hour})
-	long := strings.Repeat("é", 1000)
-	for i := range 30000 {
+	long := strings.Repeat("é", 300)
+	for i := range 12000 {
 		p := Person{ID: fmt.Sprint(i), Name: long}
 		a.Voice(p, time.Duration(i)*ms, time.Duration(i+1)*ms, 1)
 		a.Shown(time.Duration(i)*ms, []Person{p})

@@ -3,6 +3,7 @@ package speech
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -163,3 +164,12 @@ func (e *Error) Error() string { return "speech: " + e.Op + ": " + e.Err.Error()
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf is the kind of an error; an error without one is internal.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return KindInternal
+}

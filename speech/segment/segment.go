@@ -65,8 +65,8 @@ type Activity struct {
 	At int64
 }
 
-// Judge asks for the probability that the turn ended with the audio before At.
-type Judge struct{ At int64 }
+// Judge asks for the probability that the turn ended with the audio from Start to At: what was said in one go.
+type Judge struct{ Start, At int64 }
 
 // Decode asks for the text of a stretch of audio. Speech is how much of it is speech, in samples.
 type Decode struct {
@@ -248,7 +248,7 @@ func (m *Machine) hush() {
 		return
 	}
 	m.pause.draftEnd = m.pos
-	m.emit(Judge{At: m.pos})
+	m.emit(Judge{Start: m.start, At: m.pos})
 	m.pause.draft = m.decode(Draft, m.pos)
 }
 

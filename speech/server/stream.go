@@ -39,20 +39,20 @@ type stream struct {
 	results chan result // from the lane and the judge
 	judges  sync.WaitGroup
 
-	ear     Ear
-	m       *segment.Machine
-	tongue  tongue
-	ring    ring
-	part    []int16   // less than a frame
-	arrived time.Time // when the latest audio came
-	order   []entry   // what must go out in order
-	ended   int64     // the latest segment that was closed
-	judging bool      // a turn is being judged
-	judgeAt int64     // the next turn to judge, if any
-	done    map[int64]whisper.Result
-	failed  map[int64]error
-	speech  map[int64]int64 // of drafts and finals, in samples
-	partial partial
+	ear       Ear
+	m         *segment.Machine
+	tongue    tongue
+	ring      ring
+	part      []int16       // less than a frame
+	arrived   time.Time     // when the latest audio came
+	order     []entry       // what must go out in order
+	ended     int64         // the latest segment that was closed
+	judging   bool          // a turn is being judged
+	judgeNext segment.Judge // the next turn to judge, if any
+	done      map[int64]whisper.Result
+	failed    map[int64]error
+	speech    map[int64]int64 // of drafts and finals, in samples
+	partial   partial
 }
 
 // input is audio, or a flush.
@@ -222,7 +222,7 @@ func (s *stream) apply(ctx context.Context, effects []segment.Effect) error {
 				return err
 			}
 		case segment.Judge:
-			s.judge(ctx, e.At)
+			s.judge(ctx, e)
 		case segment.Decode:
 			s.decode(ctx, e)
 		case segment.Cancel:
@@ -244,30 +244,30 @@ func (s *stream) apply(ctx context.Context, effects []segment.Effect) error {
 
 // judge asks whether the turn has ended, beside the loop: it takes some ten milliseconds. While one is judged, only
 // the newest of the next ones waits.
-func (s *stream) judge(ctx context.Context, at int64) {
+func (s *stream) judge(ctx context.Context, j segment.Judge) {
 	m := s.srv.lane.models
 	switch {
 	case m.TurnEnd == nil:
 		return
 	case s.judging:
-		s.judgeAt = at
+		s.judgeNext = j
 		return
 	}
-	s.judging, s.judgeAt = true, 0
-	pcm := s.ring.read(at-turnContext, at)
+	s.judging, s.judgeNext = true, segment.Judge{}
+	pcm := s.ring.read(max(j.Start, j.At-turnContext), j.At)
 	s.judges.Go(func() {
 		s.srv.judge.Lock() // one at a time in the whole process
 		turn, err := m.TurnEnd(ctx, pcm)
 		s.srv.judge.Unlock()
-		s.post(ctx, result{at: at, turn: turn, err: err})
+		s.post(ctx, result{at: j.At, turn: turn, err: err})
 	})
 }
 
 // judged takes the answer.
 func (s *stream) judged(ctx context.Context, r result) error {
 	s.judging = false
-	if s.judgeAt != 0 {
-		s.judge(ctx, s.judgeAt)
+	if s.judgeNext.At != 0 {
+		s.judge(ctx, s.judgeNext)
 	}
 	if r.err != nil {
 		s.srv.log.Warn("end of turn not judged", "stream", s.o.Label, "err", r.err)

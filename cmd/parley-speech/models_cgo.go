@@ -1,0 +1,115 @@
+//go:build cgo
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"parley/speech"
+	"parley/speech/models"
+	"parley/speech/ort"
+	"parley/speech/server"
+	"parley/speech/turnend"
+	"parley/speech/vad"
+	"parley/speech/whisper"
+)
+
+// loader brings the models up. What it loads lives as long as the process.
+type loader struct {
+	c   config
+	log *slog.Logger
+}
+
+// hear loads what listening needs.
+func (l *loader) hear(ctx context.Context) (*server.Models, error) {
+	p := models.At(l.c.models)
+	items := models.Status(l.c.models)
+	need := []string{p.Runtime, p.VAD, p.Whisper(models.TinyEn)}
+	if !l.c.weak {
+		need = append(need, p.Whisper(models.Base))
+	}
+	for _, path := range need {
+		if err := whole(l.c.models, items, path); err != nil {
+			return nil, modelsError{err}
+		}
+	}
+	m, err := l.open(p, whole(l.c.models, items, p.TurnEnd))
+	if err != nil {
+		return nil, modelsError{fmt.Errorf("%w: run make setup, or parley models fetch", err)}
+	}
+	return m, nil
+}
+
+// whole tells what is wrong with a file, or the files of a folder, if something is.
+func whole(root string, items []models.Item, path string) error {
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return err
+	}
+	known := false
+	for _, i := range items {
+		if i.File != filepath.ToSlash(rel) && filepath.Dir(i.File) != filepath.ToSlash(rel) {
+			continue
+		}
+		known = true
+		if i.State != models.OK && !i.Optional {
+			return fmt.Errorf("the model file %s is %s: %s", filepath.Join(root, i.File), i.State, i.Remedy)
+		}
+	}
+	if !known {
+		return fmt.Errorf("the list of models does not know %s", rel)
+	}
+	return nil
+}
+
+func (l *loader) open(p models.Paths, turnMissing error) (*server.Models, error) {
+	if err := ort.Init(p.Runtime); err != nil {
+		return nil, err
+	}
+	ears, err := vad.Load(p.VAD)
+	if err != nil {
+		return nil, err
+	}
+	small, err := whisper.Load(p.Whisper(models.TinyEn), whisper.Options{})
+	if err != nil {
+		return nil, err
+	}
+	m := &server.Models{
+		Ear:   func() server.Ear { return ears.Stream() },
+		Small: decoder{small},
+		Knows: func(lang string) bool { return lang == "en" },
+	}
+	if !l.c.weak {
+		large, err := whisper.Load(p.Whisper(models.Base), whisper.Options{})
+		if err != nil {
+			return nil, err
+		}
+		m.Large = decoder{large}
+		m.Knows = func(lang string) bool { _, ok := large.Config.Languages[lang]; return ok }
+	}
+	var turn *turnend.Model
+	if turnMissing == nil {
+		turn, turnMissing = turnend.Load(p.TurnEnd)
+	}
+	if turnMissing != nil {
+		m.Notes = append(m.Notes, fmt.Sprintf("turns end by silence alone: %v", turnMissing))
+	} else {
+		m.TurnEnd = turn.Prob
+	}
+	return m, nil
+}
+
+// decoder is a whisper.Model with what its tokens know.
+type decoder struct{ *whisper.Model }
+
+func (d decoder) Agreed(before, now []int) []int { return d.Tokens.Agreed(before, now) }
+
+func (l *loader) voice(ctx context.Context) (server.Voice, error) {
+	return nil, errors.New("no voice yet")
+}
+
+func (l *loader) voices() []speech.Voice { return nil }

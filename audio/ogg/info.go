@@ -94,6 +94,7 @@ type scanner struct {
 	offset   int64 // end of the last whole page
 	consumed int64 // bytes taken from r, whole pages or not
 	serial   uint32
+	opusHead []byte // the first packet
 }
 
 type counting struct {
@@ -142,6 +143,7 @@ func (s *scanner) head() (FileInfo, error) {
 	if len(h) < 19 || !bytes.HasPrefix(h, []byte("OpusHead")) || h[8]>>4 != 0 || h[9] == 0 {
 		return info, ErrNotOpus
 	}
+	s.opusHead = h
 	info.preSkip = int64(binary.LittleEndian.Uint16(h[10:]))
 	var tags []byte
 	for {

@@ -85,7 +85,7 @@ func weave(path string, use []int, infos []FileInfo) (err error) {
 	out := bufio.NewWriterSize(f, 256<<10)
 	w := &weaver{w: out, preSkip: infos[0].preSkip, began: infos[0].Began}
 	for i, n := range use {
-		if err := w.part(partPath(path, n), infos[i], i == len(use)-1); err != nil {
+		if err := w.file(partPath(path, n), infos[i], i == len(use)-1); err != nil {
 			return fmt.Errorf("part %d: %w", n, err)
 		}
 	}
@@ -165,20 +165,24 @@ func (w *weaver) at() int64 { return w.count*packet48 - w.preSkip }
 // end is where the sound ends.
 func (w *weaver) end() int64 { return w.granule - w.preSkip }
 
-// part appends a part, from the first packet that is not covered yet. Where it overlaps with the part before, its
-// first packets only serve to let the decoder settle, and are left out.
-func (w *weaver) part(path string, info FileInfo, isLast bool) error {
+func (w *weaver) file(path string, info FileInfo, isLast bool) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	s := newScanner(f)
+	return w.part(f, info, isLast)
+}
+
+// part appends a part, from the first packet that is not covered yet. Where it overlaps with the part before, its
+// first packets only serve to let the decoder settle, and are left out.
+func (w *weaver) part(r io.Reader, info FileInfo, isLast bool) error {
+	s := newScanner(r)
 	if _, err := s.head(); err != nil {
 		return err
 	}
 	if w.seq == 0 {
-		if err := w.headers(path); err != nil {
+		if err := w.headers(s); err != nil {
 			return err
 		}
 	}
@@ -227,23 +231,13 @@ func (w *weaver) part(path string, info FileInfo, isLast bool) error {
 }
 
 // headers copies the first part's header. Of the tags only the date outlives the join.
-func (w *weaver) headers(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	p, err := readPage(bufio.NewReader(f))
-	if err != nil {
-		return err
-	}
-	head, _ := p.packets()
-	w.serial = p.serial
+func (w *weaver) headers(s *scanner) error {
+	w.serial = s.serial
 	var tags []string
 	if !w.began.IsZero() {
 		tags = append(tags, beganTag+"="+w.began.UTC().Format(time.RFC3339Nano))
 	}
-	for i, k := range [][]byte{head[0], packTags(tags)} {
+	for i, k := range [][]byte{s.opusHead, packTags(tags)} {
 		flags := byte(0)
 		if i == 0 {
 			flags = first

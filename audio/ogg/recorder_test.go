@@ -65,6 +65,9 @@ func check(t testing.TB, path string, offset int64, odd int) {
 	got := steps(pcm, shift)
 	for i, hz := range got {
 		k := (shift + int64(i)*step - offset) / step
+		if k < 0 { // before the source began
+			continue
+		}
 		if hz != tone(k) {
 			wrong++
 			t.Logf("at %.1f s: %v Hz, want %v", float64(shift+int64(i)*step)/rate, hz, tone(k))

@@ -169,7 +169,7 @@ func TestLostSoundIsMadeUp(t *testing.T) {
 func FuzzTimeline(f *testing.F) {
 	f.Add([]byte{0, 10, 10, 1, 20, 30})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		script = script[:min(len(script), 300)]
+		script = script[:min(len(script), 60)]
 		c := newTape()
 		out := int64(0)
 		c.emit = func(p []int16) { out += int64(len(p)) }

@@ -104,10 +104,49 @@ func Group(pid int) (int, error) {
 	return s.pgrp, err
 }
 
+// InSession lists the living processes of a session (a child started with Outlive leads one of its own number).
+// The session's number cannot be given to another process as long as one of them lives.
+func InSession(sid int) ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if s, err := readStat(pid); err == nil && s.session == sid && s.state != 'Z' && s.state != 'X' {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// ReapSession reaps the dead of a session that fell to us and that we did not start ourselves.
+func ReapSession(sid int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return
+	}
+	self := os.Getpid()
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || family.has(pid) {
+			continue
+		}
+		if s, err := readStat(pid); err == nil && s.session == sid && s.ppid == self && s.state == 'Z' {
+			var status unix.WaitStatus
+			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
+		}
+	}
+}
+
 type stat struct {
-	state      byte
-	ppid, pgrp int
-	start      uint64
+	state               byte
+	ppid, pgrp, session int
+	start               uint64
 }
 
 func readStat(pid int) (stat, error) {
@@ -134,6 +173,7 @@ func parseStat(raw []byte) (stat, error) {
 	}
 	ppid, err1 := strconv.Atoi(f[1])
 	pgrp, err2 := strconv.Atoi(f[2])
-	start, err3 := strconv.ParseUint(f[19], 10, 64)
-	return stat{state: f[0][0], ppid: ppid, pgrp: pgrp, start: start}, errors.Join(err1, err2, err3)
+	session, err3 := strconv.Atoi(f[3])
+	start, err4 := strconv.ParseUint(f[19], 10, 64)
+	return stat{state: f[0][0], ppid: ppid, pgrp: pgrp, session: session, start: start}, errors.Join(err1, err2, err3, err4)
 }

@@ -1,0 +1,288 @@
+package keeper
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"parley/meeting/wire"
+	"parley/tenant"
+)
+
+// Bounds of what is remembered and of what waits for slow readers.
+const (
+	eventBound  = 1024 // events of a meeting
+	chatBound   = 1000 // messages of a meeting
+	listenBound = 1024 // events that wait for one watcher
+)
+
+// Event is something that happened at a meeting. Cursor numbers the events of one meeting from 1 on, without gaps,
+// also when the worker died and the keeper tells the end. Partial text has no number: it is pushed, and not remembered.
+type Event struct {
+	Tenant   tenant.ID
+	Meeting  string
+	Platform string
+	Cursor   int64
+	Report   wire.Report
+}
+
+// Partial says whether the event is unfinished speech, the first to be lost by a slow reader.
+func (e Event) Partial() bool { return e.Report.Transcript != nil && !e.Report.Transcript.Final }
+
+// Message is a chat message and when it came.
+type Message struct {
+	At time.Time
+	wire.Chat
+}
+
+// eventLog is the end of a meeting's story. Of a transcript it keeps the numbers only: the text is in the file.
+type eventLog struct {
+	next   int64 // cursor of the last event
+	events []Event
+	chat   []Message
+	lost   int64 // chat messages that were pushed out
+}
+
+// add numbers an event and remembers it.
+func (l *eventLog) add(ev *Event) {
+	if ev.Partial() {
+		return
+	}
+	l.next++
+	ev.Cursor = l.next
+	kept := *ev
+	if t := ev.Report.Transcript; t != nil {
+		bare := *t
+		bare.Segment.Text, bare.Segment.Words = "", nil
+		kept.Report.Transcript = &bare
+	}
+	l.events = append(l.events, kept)
+	if len(l.events) > eventBound {
+		l.events = append(l.events[:0:0], l.events[len(l.events)-eventBound*3/4:]...)
+	}
+	if c := ev.Report.Chat; c != nil {
+		l.chat = append(l.chat, Message{At: time.UnixMilli(ev.Report.At), Chat: *c})
+		if len(l.chat) > chatBound {
+			n := len(l.chat) - chatBound*3/4
+			l.lost += int64(n)
+			l.chat = append(l.chat[:0:0], l.chat[n:]...)
+		}
+	}
+}
+
+// since gives at most limit events after a cursor, and whether some before them were forgotten.
+func (l *eventLog) since(cursor int64, limit int) (events []Event, missed bool) {
+	first := l.next - int64(len(l.events)) + 1
+	if cursor+1 < first {
+		missed, cursor = true, first-1
+	}
+	if cursor < l.next {
+		events = l.events[cursor+1-first:]
+	}
+	if limit > 0 && len(events) > limit {
+		events = events[:limit]
+	}
+	return append([]Event(nil), events...), missed
+}
+
+// forgetText removes what people said from what is remembered.
+func (l *eventLog) forgetText() {
+	for i := range l.events {
+		if s := l.events[i].Report.Speech; s != nil {
+			bare := *s
+			bare.Said, bare.Unsaid = "", ""
+			l.events[i].Report.Speech = &bare
+		}
+	}
+}
+
+// Heard is what Listen gives.
+type Heard struct {
+	Events []Event
+	// Next is the cursor to go on from.
+	Next int64
+	// Missed means that events between the cursor and the first one here are forgotten.
+	Missed bool
+	// Over means that there will be no more.
+	Over bool
+}
+
+// Listen gives the events of a meeting after a cursor (0: from the beginning), at most limit of them (0: all). Where
+// there are none it waits for one, at most for wait. The text of a transcript is in its file.
+func (k *Keeper) Listen(ctx context.Context, t tenant.ID, id string, cursor int64, limit int, wait time.Duration) (Heard, error) {
+	a := k.find(t, id)
+	if a == nil {
+		s, err := k.Status(ctx, t, id)
+		if err != nil {
+			return Heard{}, err
+		}
+		if s.EndedAt.IsZero() {
+			return Heard{}, ErrElsewhere
+		}
+		return Heard{Next: cursor, Missed: true, Over: true}, nil
+	}
+	var h Heard
+	look := func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		h.Events, h.Missed = a.log.since(cursor, limit)
+		h.Next = cursor
+		if n := len(h.Events); n > 0 {
+			h.Next = h.Events[n-1].Cursor
+		}
+		h.Over = a.gone && h.Next >= a.log.next
+		return len(h.Events) > 0 || h.Over
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	a.until(ctx, look)
+	return h, nil
+}
+
+// Chat gives the messages after the n-th, ours included, and how many were forgotten before them.
+func (k *Keeper) Chat(ctx context.Context, t tenant.ID, id string, since int64, limit int) (messages []Message, missed bool, err error) {
+	a := k.find(t, id)
+	if a == nil {
+		if _, err := k.Status(ctx, t, id); err != nil {
+			return nil, false, err
+		}
+		return nil, true, nil // it ended long ago, or it is another process's
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, m := range a.log.chat {
+		if m.N > since && (limit <= 0 || len(messages) < limit) {
+			messages = append(messages, m)
+		}
+	}
+	return messages, since < a.log.lost, nil
+}
+
+// Watch gives the events of all meetings from now on, until ctx ends or the keeper is shut down; then the channel is
+// closed. The first watcher also gets what was told before it came. Its queue holds 1024: a reader that does not keep up loses partials first, then the oldest; Lost counts them.
+func (k *Keeper) Watch(ctx context.Context) <-chan Event { return k.hub.watch(ctx) }
+
+// Lost is how many events watchers did not get because they were too slow.
+func (k *Keeper) Lost() int64 {
+	k.hub.mu.Lock()
+	defer k.hub.mu.Unlock()
+	return k.hub.lost
+}
+
+// hub passes events on to watchers.
+type hub struct {
+	mu       sync.Mutex
+	watchers map[*watcher]bool
+	closed   bool
+	lost     int64
+	early    []Event // until the first watcher comes: the ends of interrupted meetings are told at the start
+	begun    bool
+}
+
+type watcher struct {
+	queue []Event
+	ready chan struct{}
+	quit  bool
+}
+
+func (h *hub) watch(ctx context.Context) <-chan Event {
+	out := make(chan Event)
+	w := &watcher{ready: make(chan struct{}, 1)}
+	h.mu.Lock()
+	if h.watchers == nil {
+		h.watchers = map[*watcher]bool{}
+	}
+	w.quit = h.closed
+	if !h.begun {
+		h.begun, w.queue, h.early = true, h.early, nil
+	}
+	h.watchers[w] = true
+	h.mu.Unlock()
+	go func() {
+		defer close(out)
+		defer func() {
+			h.mu.Lock()
+			delete(h.watchers, w)
+			h.mu.Unlock()
+		}()
+		for {
+			ev, ok, quit := h.take(w)
+			if !ok {
+				if quit {
+					return
+				}
+				select {
+				case <-w.ready:
+					continue
+				case <-ctx.Done():
+					return
+				}
+			}
+			select {
+			case out <- ev:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+func (h *hub) take(w *watcher) (ev Event, ok, quit bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(w.queue) == 0 {
+		return Event{}, false, w.quit
+	}
+	ev = w.queue[0]
+	w.queue = w.queue[1:]
+	return ev, true, false
+}
+
+// publish never waits.
+func (h *hub) publish(ev Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.begun && !ev.Partial() && len(h.early) < listenBound {
+		h.early = append(h.early, ev)
+	}
+	for w := range h.watchers {
+		if len(w.queue) >= listenBound {
+			h.lost++
+			if ev.Partial() {
+				continue
+			}
+			w.makeRoom()
+		}
+		w.queue = append(w.queue, ev)
+		w.wake()
+	}
+}
+
+// makeRoom drops the oldest partial, else the oldest event.
+func (w *watcher) makeRoom() {
+	for i := range w.queue {
+		if w.queue[i].Partial() {
+			w.queue = append(w.queue[:i:i], w.queue[i+1:]...)
+			return
+		}
+	}
+	w.queue = w.queue[1:]
+}
+
+func (w *watcher) wake() {
+	select {
+	case w.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (h *hub) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for w := range h.watchers {
+		w.quit = true
+		w.wake()
+	}
+}

@@ -14,13 +14,15 @@ type Page interface {
 	// Navigate loads a URL and returns when the document is there (not when it is quiet).
 	Navigate(ctx context.Context, url string) error
 	// Run evaluates a function expression in our isolated world with one JSON argument and decodes its JSON
-	// result. A promise is awaited. Scripts are files of the module, never built from page text.
+	// result. A promise is awaited. The function's second argument is the kit, which finds elements by role and
+	// name (browser/cdp/kit.js). Scripts are files of the module, never built from page text.
 	Run(ctx context.Context, script string, arg, result any) error
-	// Listen makes the isolated world's global function name(payload) deliver its JSON payloads here. The
+	// Listen makes the isolated world's global function name(text) deliver its JSON texts here. The
 	// queue holds 256; when it is full the oldest is dropped and counted. It survives navigations.
 	Listen(ctx context.Context, name string) (<-chan json.RawMessage, error)
-	// Observe installs a script (a function expression) that runs in the isolated world of every document
-	// of the tab's main frame, now and after each navigation.
+	// Observe installs a script (a function expression, called with the kit) that runs in the isolated world
+	// of every document of the tab's main frame, now and after each navigation. It runs at the document's
+	// start: kit.ready(f) calls f when there is something to look at.
 	Observe(ctx context.Context, script string) error
 	// Find looks for the first visible element, without waiting.
 	Find(ctx context.Context, t Target) (Found, error)
@@ -68,7 +70,8 @@ type Found struct {
 
 // PageEvent is something that happened to the tab.
 type PageEvent struct {
-	// Kind is "crashed", "dialog", "navigated", "console-error", "closed".
+	// Kind is "crashed", "dialog", "navigated", "console-error", "hung" (no sign of life for long, though its
+	// script was ended), "answers" (after hung), "closed".
 	Kind string
 	// Text is the dialog's message or the address, from the page: untrusted.
 	Text string

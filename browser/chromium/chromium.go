@@ -344,7 +344,7 @@ func (b *Browser) Probe(ctx context.Context) error {
 	return err
 }
 
-// Grant lets an origin use devices ("audioCapture") without asking, and refuses it everything else.
+// Grant lets an origin use devices ("audioCapture") without asking, and refuses it everything else. A tab must be open.
 func (b *Browser) Grant(ctx context.Context, origin string, permissions ...string) error {
 	types := make([]proto.BrowserPermissionType, len(permissions))
 	for i, p := range permissions {

@@ -34,7 +34,6 @@ func flags(o Options, profile string) []string {
 		"--disable-background-networking",
 		"--disable-breakpad",
 		"--disable-component-update",
-		"--disable-crashpad-for-testing", // two processes less; nobody reads its dumps
 		"--disable-default-apps",
 		"--disable-domain-reliability",
 		"--disable-extensions",

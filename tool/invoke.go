@@ -27,7 +27,8 @@ const (
 type Options struct {
 	// Tools is the table; see Table.
 	Tools []Tool
-	// Alive tells whether a caller's token is still good; nil: a token lives as long as the service.
+	// Alive tells whether a caller's token is still good; nil: a token lives as long as the service. Callers
+	// without a token are on this machine and were let in by it.
 	Alive func(tenant.Principal) error
 	// Idempotency keeps results under keys; nil refuses calls that bring a key.
 	Idempotency Memory
@@ -210,6 +211,9 @@ func (s *Service) Tools(t tenant.Tenant) []*Tool {
 	return out
 }
 
+// Known tells whether a name is a tool's.
+func (s *Service) Known(name string) bool { return s.byName[name] != nil }
+
 // Stats are counts for metrics.
 func (s *Service) Stats() *Stats { return s.stats }
 
@@ -290,7 +294,7 @@ func (s *Service) admit(_ context.Context, c Call) (*Tool, any, string, *Error) 
 	if c.Caller.Tenant.ID == "" {
 		return nil, nil, "", Fail(CodeUnauthenticated)
 	}
-	if s.o.Alive != nil {
+	if s.o.Alive != nil && c.Caller.Token != "" {
 		if err := s.o.Alive(c.Caller.Principal); err != nil {
 			return nil, nil, "", Fail(CodeUnauthenticated).Because(err)
 		}
@@ -303,7 +307,7 @@ func (s *Service) admit(_ context.Context, c Call) (*Tool, any, string, *Error) 
 		return t, nil, "", e
 	}
 	if !t.Safety {
-		if wait := s.limiter.take(c.Caller.Token, s.o.Now()); wait > 0 {
+		if wait := s.limiter.take(bucketKey{c.Caller.Tenant.ID, c.Caller.Token}, s.o.Now()); wait > 0 {
 			return t, nil, "", Fail(CodeRateLimited, "wait", wait.Round(100*time.Millisecond)).After(wait)
 		}
 	}

@@ -24,8 +24,14 @@ type limiter struct {
 	max       int
 
 	mu      sync.Mutex
-	buckets map[tenant.TokenID]*bucket // as many as there are tokens
+	buckets map[bucketKey]*bucket // as many as there are tokens
 	running map[tenant.ID]int
+}
+
+// bucketKey is a token; local callers of a tenant, who have none, share one.
+type bucketKey struct {
+	tenant tenant.ID
+	token  tenant.TokenID
 }
 
 type bucket struct {
@@ -36,18 +42,18 @@ type bucket struct {
 func newLimiter(l Limits) *limiter {
 	return &limiter{
 		perSecond: float64(cmp.Or(l.PerMinute, 600)) / 60, burst: float64(cmp.Or(l.Burst, 120)), max: cmp.Or(l.Running, 64),
-		buckets: map[tenant.TokenID]*bucket{}, running: map[tenant.ID]int{},
+		buckets: map[bucketKey]*bucket{}, running: map[tenant.ID]int{},
 	}
 }
 
 // take counts one call; it gives how long to wait where there is none left.
-func (l *limiter) take(token tenant.TokenID, now time.Time) time.Duration {
+func (l *limiter) take(key bucketKey, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.buckets[token]
+	b := l.buckets[key]
 	if b == nil {
 		b = &bucket{left: l.burst, at: now}
-		l.buckets[token] = b
+		l.buckets[key] = b
 	}
 	if passed := now.Sub(b.at).Seconds(); passed > 0 {
 		b.left = min(l.burst, b.left+passed*l.perSecond)

@@ -31,11 +31,10 @@ type Taken struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// Push sends an event and waits for the host's answer. ErrClosed and a time-out leave open whether it
-// arrived: it may be sent again with the same ID. Any other error means that the host did not take it.
-func (s *Session) Push(ctx context.Context, e Event) (Taken, error) {
-	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
-	defer cancel()
+// Push puts an event into the connection's queue and gives a function that waits for the host's answer.
+// Of wait's errors ErrClosed, ErrNotGranted and the context's leave the event untaken: it may be sent again
+// with the same ID. Any other says that the host did not want it.
+func (s *Session) Push(e Event) (wait func(context.Context) (Taken, error), err error) {
 	params := map[string]any{
 		"featureSet": e.FeatureSet, "eventId": e.ID, "timestamp": e.At.UTC().Format(time.RFC3339Nano),
 		"payload": map[string]any{"content": []any{map[string]any{"type": "text", "text": e.Text}}},
@@ -49,13 +48,27 @@ func (s *Session) Push(ctx context.Context, e Event) (Taken, error) {
 	if e.CoalesceKey != "" && s.Host().CoalescesPushes {
 		params["coalesce"] = map[string]any{"key": e.CoalesceKey}
 	}
-	raw, err := s.Call(ctx, Use{Set: e.FeatureSet, Path: PathPushEvents, Partial: e.Partial}, "push/event", params)
+	reply, err := s.Begin(Use{Set: e.FeatureSet, Path: PathPushEvents, Partial: e.Partial}, "push/event", params)
 	if err != nil {
-		return Taken{}, err
+		return nil, err
 	}
-	var t Taken
-	if err := json.Unmarshal(raw, &t); err != nil {
-		return Taken{}, errors.New("the host's answer to push/event cannot be read")
-	}
-	return t, nil
+	return func(ctx context.Context) (Taken, error) {
+		ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+		defer cancel()
+		raw, err := reply(ctx)
+		if err != nil {
+			return Taken{}, err
+		}
+		var t Taken
+		if err := json.Unmarshal(raw, &t); err != nil {
+			return Taken{}, errors.New("the host's answer to push/event cannot be read")
+		}
+		return t, nil
+	}, nil
+}
+
+// Untaken tells whether an error of a push leaves the event to be sent again.
+func Untaken(err error) bool {
+	return errors.Is(err, ErrClosed) || errors.Is(err, ErrNotGranted) || errors.Is(err, ErrBusy) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -43,6 +43,8 @@ var (
 	ErrNotGranted = errors.New("the host does not grant this")
 	// ErrClosed says that the connection ended, with or without having carried the message.
 	ErrClosed = errors.New("the connection to the host ended")
+	// ErrBusy says that the host leaves too many requests unanswered.
+	ErrBusy = errors.New("too many requests wait for the host's answer")
 )
 
 // IDPrefix begins the ids of our own requests, which keeps them apart from those of the MCP library.
@@ -313,19 +315,32 @@ type Use struct {
 	Partial bool   // unfinished speech: dropped first
 }
 
-// Call sends a request and waits for the answer. An *Error is the host's own; ErrNotGranted and ErrClosed are ours.
+// Call sends a request and waits for the answer. An *Error is the host's own; ErrNotGranted, ErrBusy and
+// ErrClosed are ours.
 func (s *Session) Call(ctx context.Context, use Use, method string, params any) (json.RawMessage, error) {
-	id, wait, err := s.send(use, method, params, true)
+	wait, err := s.Begin(use, method, params)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case a := <-wait:
-		return a.result, a.err
-	case <-ctx.Done():
-		s.settle(id, answer{err: ctx.Err()})
-		return nil, ctx.Err()
+	return wait(ctx)
+}
+
+// Begin queues a request without waiting, so that a caller can keep its messages in order, and gives a
+// function that waits for the answer. It has to be called.
+func (s *Session) Begin(use Use, method string, params any) (wait func(context.Context) (json.RawMessage, error), err error) {
+	id, reply, err := s.send(use, method, params, true)
+	if err != nil {
+		return nil, err
 	}
+	return func(ctx context.Context) (json.RawMessage, error) {
+		select {
+		case a := <-reply:
+			return a.result, a.err
+		case <-ctx.Done():
+			s.settle(id, answer{err: ctx.Err()})
+			return nil, ctx.Err()
+		}
+	}, nil
 }
 
 // Notify sends a notification.
@@ -349,7 +364,7 @@ func (s *Session) send(use Use, method string, params any, call bool) (string, c
 	var wait chan answer
 	if call {
 		if len(s.pending) >= maxPending {
-			return "", nil, fmt.Errorf("%d requests wait for the host's answer", maxPending)
+			return "", nil, ErrBusy
 		}
 		s.next++
 		id, wait = IDPrefix+strconv.FormatInt(s.next, 10), make(chan answer, 1)

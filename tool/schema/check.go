@@ -19,7 +19,7 @@ const maxDepth = 64
 // from: defaults first, then what was given. A null for an optional member counts as left out.
 // The error is one sentence that names the argument and says what is wanted.
 func (s *Schema) Decode(raw json.RawMessage, into any) error {
-	if len(bytes.TrimSpace(raw)) == 0 {
+	if text := bytes.TrimSpace(raw); len(text) == 0 || string(text) == "null" {
 		raw = json.RawMessage("{}")
 	}
 	value, err := parse(raw)

@@ -1,0 +1,281 @@
+// Package mcp is the ways in for MCP clients: stdio, WebSocket and Streamable HTTP, and the pushing of
+// events to hosts that take them. What a call does is the business of package tool.
+package mcp
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/channel/mcpl"
+	"parley/tenant"
+	"parley/tool"
+)
+
+// Options make a Server.
+type Options struct {
+	// Version is what the server says of itself.
+	Version string
+	// Tools answers calls. The server does not close it.
+	Tools *tool.Service
+	// Auth tells whose a bearer token is; needed for HTTP and WebSocket.
+	Auth Authenticator
+	// Events is what to push; nil: nothing is pushed, and transcripts have no subscriptions.
+	Events tool.Watcher
+	// MCPL is what hosts are offered besides tools. The zero value is MCPLDefault.
+	MCPL mcpl.Options
+	// OnSession is called when a connection's MCPL session begins; the function it gives back (nil is fine)
+	// is called after each change of the grant. End is closed with the connection. It must not wait.
+	OnSession func(s *mcpl.Session, by tool.Caller, end <-chan struct{}) (changed func())
+
+	// BaseURL is how clients reach us, when that is not the address they connect to.
+	BaseURL string
+	// Hosts and Origins are further names in Host headers and origins of pages that may connect. Addresses
+	// and localhost need not be named, nor the host of BaseURL.
+	Hosts, Origins []string
+	// QueryToken accepts ?token= on the WebSocket handshake.
+	QueryToken bool
+
+	// Links serves the one-time links: /recording/, /download/, /upload/, /secret/. Nil: there are none.
+	Links http.Handler
+	// Home serves everything else, the dashboard; nil: 404.
+	Home http.Handler
+	// Ready tells what keeps the service from working; nil: nothing.
+	Ready func(context.Context) error
+	// Metrics write further lines of /metrics.
+	Metrics []func(io.Writer)
+
+	// MaxConnections of one tenant, of WebSockets and of older HTTP sessions each; zero: 64.
+	MaxConnections int
+	// SessionTimeout ends an HTTP session that nobody uses; zero: 30 min.
+	SessionTimeout time.Duration
+
+	// Extend adds to each tenant's server, for tests of the protocol.
+	Extend func(*sdk.Server)
+	Log    *slog.Logger // nil: silent
+}
+
+// Authenticator tells whose a token is; *tenant.Registry does.
+type Authenticator interface {
+	Authenticate(token string) (tenant.Principal, error)
+}
+
+// MCPLDefault is what a host is offered in the seat: events of meetings.
+func MCPLDefault() mcpl.Manifest {
+	return mcpl.Manifest{
+		Paths: []string{mcpl.PathPushEvents},
+		FeatureSets: map[string]mcpl.FeatureSet{MeetingSet: {
+			Description: "Meetings: what is said and written, who comes and goes, questions, objections, the end",
+			Uses:        []string{mcpl.PathTools, mcpl.PathPushEvents},
+			Without:     "no events are pushed; meeting_listen has them",
+			TagOntology: meetingTags,
+		}},
+	}
+}
+
+//go:embed instructions.md
+var instructions string
+
+// Server serves MCP clients. Its methods may be called from any goroutine.
+type Server struct {
+	o    Options
+	log  *slog.Logger
+	http *http.Server
+
+	stateful, stateless http.Handler
+	stats               connStats
+	hub                 *hub
+
+	mu      sync.Mutex
+	tenants map[tenant.ID]*tenantServer
+	conns   map[*conn]bool
+	sockets map[tenant.ID]int
+	closing bool
+	running sync.WaitGroup
+}
+
+// connStats counts over all connections.
+type connStats struct {
+	opened, received, sent, refused, dropped atomic.Int64
+	unauthorized, forbidden                  atomic.Int64
+}
+
+// New makes a server. Close ends it.
+func New(o Options) (*Server, error) {
+	if o.Tools == nil {
+		return nil, errors.New("mcp: Tools is missing")
+	}
+	if o.MCPL.Manifest.FeatureSets == nil {
+		o.MCPL.Manifest = MCPLDefault()
+	}
+	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+	o.MaxConnections = cmp.Or(o.MaxConnections, 64)
+	o.SessionTimeout = cmp.Or(o.SessionTimeout, 30*time.Minute)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{o: o, log: o.Log, tenants: map[tenant.ID]*tenantServer{}, conns: map[*conn]bool{}, sockets: map[tenant.ID]int{}}
+	s.stateful, s.stateless = s.streamable()
+	s.hub = newHub(s)
+	s.http = &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
+	s.hub.start(o.Events)
+	return s, nil
+}
+
+// Handler serves everything that has an address: /mcp, the links, /healthz, /readyz, /metrics, the dashboard.
+func (s *Server) Handler() http.Handler { return s.http.Handler }
+
+// Serve answers on a listener until Close. It gives nil after Close.
+func (s *Server) Serve(l net.Listener) error {
+	err := s.http.Serve(&limitListener{Listener: l, room: make(chan struct{}, maxSockets)})
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// ServeStdio answers one client until its input ends and what it asked was answered, ctx ends, or the server
+// closes. It closes in.
+func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer, by tool.Caller) error {
+	by.Transport = "stdio"
+	c, err := s.open(newLines(in, out), by)
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	return s.serve(ctx, c)
+}
+
+// errClosing refuses what comes while the server closes.
+var errClosing = errors.New("the service is shutting down")
+
+// open registers a connection.
+func (s *Server) open(w wire, by tool.Caller) (*conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return nil, errClosing
+	}
+	c := newConn(w, by, &s.stats)
+	if by.Tenant.Policy != tenant.Ephemeral { // their connections get no pushes
+		s.hub.attach(c)
+	}
+	s.conns[c] = true
+	s.running.Add(1)
+	s.stats.opened.Add(1)
+	return c, nil
+}
+
+// serve runs a connection to its end.
+func (s *Server) serve(ctx context.Context, c *conn) error {
+	defer s.running.Done()
+	defer func() {
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+		s.hub.detach(c)
+	}()
+	ss, err := s.tenant(c.caller.Tenant).sdk.Connect(context.WithValue(ctx, callerKey{}, c), c, nil)
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // Wait below tells how it ended
+	defer stop()
+	err = ss.Wait()
+	_ = c.Close() // again is fine; it waits for the writer
+	if errors.Is(err, io.EOF) || errors.Is(err, mcpl.ErrClosed) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Forget drops what waits to be pushed with words of a meeting's people.
+func (s *Server) Forget(_ context.Context, t tenant.ID, meeting string) error {
+	s.hub.forget(t, meeting)
+	return nil
+}
+
+// Close refuses what is new, ends every connection and waits for all of them until ctx ends. Calls that run
+// are the tool service's to end: close that first.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	var open []*conn
+	for c := range s.conns {
+		open = append(open, c)
+	}
+	var servers []*tenantServer
+	for _, t := range s.tenants {
+		servers = append(servers, t)
+	}
+	s.mu.Unlock()
+	s.hub.stop()
+	var ending sync.WaitGroup
+	for _, c := range open {
+		ending.Go(func() { _ = c.Close() })
+	}
+	for _, t := range servers {
+		t.once.Do(t.make) // one that is being made right now
+		for ss := range t.sdk.Sessions() {
+			ending.Go(func() { _ = ss.Close() })
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		ending.Wait()
+		s.running.Wait()
+		close(done)
+	}()
+	err := s.http.Shutdown(ctx)
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	return errors.Join(err, s.http.Close())
+}
+
+// maxSockets bounds the connections of one listener.
+const maxSockets = 1024
+
+// limitListener accepts only so many connections at once.
+type limitListener struct {
+	net.Listener
+	room chan struct{}
+}
+
+func (l *limitListener) Accept() (net.Conn, error) {
+	l.room <- struct{}{}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.room
+		return nil, err
+	}
+	return &limitedConn{Conn: c, free: sync.OnceFunc(func() { <-l.room })}, nil
+}
+
+type limitedConn struct {
+	net.Conn
+	free func()
+}
+
+func (c *limitedConn) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}

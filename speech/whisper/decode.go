@@ -24,6 +24,8 @@ type transcript struct {
 	noSpeech  float64
 	logProb   float64
 	truncated bool
+	from      int // the sample of the request at which this part begins
+	rest      int // the sample, from there on, behind which the text lacks something; 0: nowhere
 }
 
 // decode asks for one token after the other, always the likeliest, until the text ends or a guard stops it.
@@ -46,7 +48,7 @@ func decode(ctx context.Context, c Config, e engine, r Request) (transcript, err
 	if err != nil {
 		return out, err
 	}
-	if out.noSpeech >= NoSpeechLimit {
+	if out.noSpeech >= surelyNoSpeech {
 		return out, nil
 	}
 
@@ -99,6 +101,10 @@ func decode(ctx context.Context, c Config, e engine, r Request) (transcript, err
 			break
 		}
 		next = []int{id}
+	}
+	if !out.truncated {
+		_, end := soundFrames(r.PCM)
+		out.rest = rest(r.PCM, places, end)
 	}
 	if n := len(out.tokens) - len(prefix); n > 0 {
 		// Tokens that a guard has cut are in the sum too: a doubtful end makes the whole doubtful.
@@ -172,4 +178,29 @@ func likeliestLanguage(c Config, scores []float32) string {
 		}
 	}
 	return lang
+}
+
+// mostParts bounds how often one request is taken up again.
+const mostParts = 4
+
+// inParts decodes a request and, where the text ended before the speech did, what was left over.
+func inParts(r Request, one func(Request) (transcript, error)) ([]transcript, error) {
+	var parts []transcript
+	for from := 0; ; {
+		t, err := one(r)
+		if err != nil {
+			return nil, err
+		}
+		t.from = from
+		parts = append(parts, t)
+		if t.rest == 0 {
+			return parts, nil
+		}
+		if len(parts) == mostParts {
+			parts[len(parts)-1].truncated = true
+			return parts, nil
+		}
+		from += t.rest
+		r.PCM, r.Prefix, r.Lang = r.PCM[t.rest:], nil, t.lang
+	}
 }

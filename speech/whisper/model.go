@@ -104,17 +104,20 @@ func (m *Model) Decode(ctx context.Context, r Request) (Result, error) {
 	if len(r.PCM) == 0 {
 		return Result{Lang: r.Lang, NoSpeech: 1}, nil
 	}
-	d, err := m.hear(ctx, r)
+	parts, err := inParts(r, func(r Request) (transcript, error) {
+		d, err := m.hear(ctx, r)
+		if err != nil {
+			return transcript{}, err
+		}
+		defer d.close()
+		return decode(ctx, m.Config, d, r)
+	})
 	if err != nil {
 		return Result{}, err
 	}
-	defer d.close()
-	t, err := decode(ctx, m.Config, d, r)
-	if err != nil {
-		return Result{}, err
-	}
-	t.truncated = t.truncated || truncated
-	return t.result(m.Tokens, r), nil
+	out := result(parts, m.Tokens, r)
+	out.Truncated = out.Truncated || truncated
+	return out, nil
 }
 
 // decoder is the engine of one decode. Not for several goroutines.

@@ -4,9 +4,32 @@ import (
 	"strings"
 )
 
-// result makes text and words of what was decoded.
-func (t *transcript) result(tokens *Tokens, r Request) Result {
-	out := Result{Lang: t.lang, Tokens: t.tokens, NoSpeech: t.noSpeech, LogProb: t.logProb, Truncated: t.truncated}
+// result makes text and words of what was decoded, in one part or several.
+func result(parts []transcript, tokens *Tokens, r Request) Result {
+	out := Result{Lang: parts[0].lang, NoSpeech: parts[0].noSpeech}
+	weight := 0
+	for i := range parts {
+		t := &parts[i]
+		out.Truncated = out.Truncated || t.truncated
+		if unspoken(t.noSpeech, t.logProb) {
+			continue
+		}
+		text, words := t.write(tokens, r)
+		if text != "" && out.Text != "" && !noSpaces[t.lang] {
+			out.Text += " "
+		}
+		out.Text += text
+		out.Words = append(out.Words, words...)
+		out.Tokens = append(out.Tokens, t.tokens...)
+		out.LogProb += t.logProb * float64(len(t.tokens))
+		weight += len(t.tokens)
+	}
+	out.LogProb /= float64(max(weight, 1))
+	return out
+}
+
+// write gives the text of one part and, when asked for, its words.
+func (t *transcript) write(tokens *Tokens, r Request) (string, []Word) {
 	spans := tokens.words(t.tokens, t.lang)
 	texts := make([]string, len(spans))
 	for i, s := range spans {
@@ -23,16 +46,20 @@ func (t *transcript) result(tokens *Tokens, r Request) Result {
 		}
 		b.WriteString(s.text)
 	}
-	out.Text = b.String()
-	if silent(out.Text) {
-		out.Text = ""
-		return out
+	text := b.String()
+	if silent(text) {
+		return "", nil
 	}
 	if !r.Words {
-		return out
+		return text, nil
 	}
-	begin, sound := soundFrames(r.PCM)
+	pcm := r.PCM[t.from:]
+	begin, sound := soundFrames(pcm)
+	if t.rest > 0 {
+		sound = t.rest / FrameSamples
+	}
 	starts := t.look.starts(sound)
+	var words []Word
 	for i, s := range spans {
 		if drop[i] || silent(s.text) {
 			continue
@@ -48,14 +75,14 @@ func (t *transcript) result(tokens *Tokens, r Request) Result {
 		}
 		// The path begins at the first frame, so the first word would begin there even when nobody speaks yet.
 		start := max(starts[s.from], min(begin, sound-1))
-		out.Words = append(out.Words, Word{
+		words = append(words, Word{
 			Text:  s.text,
-			Start: min(start*FrameSamples, len(r.PCM)),
-			End:   min(max(end, start+1)*FrameSamples, len(r.PCM)),
+			Start: t.from + min(start*FrameSamples, len(pcm)),
+			End:   t.from + min(max(end, start+1)*FrameSamples, len(pcm)),
 			Prob:  prob / float64(s.to-s.from),
 		})
 	}
-	return out
+	return text, words
 }
 
 // soundFrames gives the positions between which it is not much quieter than the speech at its loudest: the silence

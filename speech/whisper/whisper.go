@@ -9,15 +9,12 @@ import (
 // MaxSamples is the most that one decode hears: half a minute. What comes after it is left out.
 const MaxSamples = 30 * SampleRate
 
-// The usual silence behind the sound. A longer one makes the model surer that the speech is over, and costs time.
+// The usual silence behind the sound. A longer one makes the model surer that the speech is over, and costs time: on
+// 241 recordings base had 2.7 % of the words wrong with 5, 7 or 15 s and 3.2 % with 3 s, tiny.en 4.9, 5.0, 4.5 and 5.7.
 const (
-	FinalPad   = 7 * time.Second
+	FinalPad   = 5 * time.Second
 	PartialPad = 3 * time.Second
 )
-
-// NoSpeechLimit is the doubt from which on nothing is written down: speech in 10 dB of noise stays below 0.42,
-// silence, noise and tones above 0.75.
-const NoSpeechLimit = 0.6
 
 // ErrLanguage means that the model does not know the language asked for.
 var ErrLanguage = errors.New("whisper: the model does not know this language")

@@ -1,0 +1,31 @@
+package platforms
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+var roomPath = regexp.MustCompile(`^/room/([A-Za-z0-9_-]{1,64})/?$`)
+
+// roomID is the id in the path of a built-in room's link; "" when it is none.
+func roomID(u *url.URL) string {
+	if m := roomPath.FindStringSubmatch(u.Path); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// roomLink keeps the host's key, which stands in the fragment; it is a secret and not part of the name.
+func roomLink(u *url.URL, id string) Link {
+	address := u.Scheme + "://" + u.Host + "/room/" + id
+	if strings.HasPrefix(u.Fragment, "host=") {
+		address += "#" + u.EscapedFragment()
+	}
+	return Link{Platform: "room", URL: address, Key: "room:" + u.Host + "/" + id}
+}
+
+// livekitLink takes the page of a LiveKit host as it is: deployments differ in everything but the host.
+func livekitLink(u *url.URL) Link {
+	return Link{Platform: "livekit", URL: u.String(), Key: "livekit:" + u.Host + u.EscapedPath()}
+}

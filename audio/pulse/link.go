@@ -36,6 +36,7 @@ type link struct {
 	header  [packetHeader]byte
 	scratch []byte
 	out     []byte // a packet being put together for one write; guarded by proto's write lock
+	seek    *seek  // where the next audio packet goes; set and used by the one goroutine that sends audio
 	down    sync.Once
 	done    chan struct{} // closed when the link broke
 	ended   chan struct{} // closed when the reading goroutine has ended
@@ -100,7 +101,26 @@ func (l *link) request(what string, req proto.RequestArgs, reply proto.Reply) er
 	}
 }
 
-// send sends audio to a stream.
+// seek says where in a stream's queue audio goes. The protocol has it, the proto package has not.
+type seek struct {
+	mode   uint32
+	offset int64
+}
+
+const (
+	seekAbsolute = 1
+	seekOnRead   = 2 // from what the sink takes next
+)
+
+// sendAt sends audio to a place in a stream's queue, over what lies there.
+func (l *link) sendAt(stream uint32, at seek, pcm []byte) error {
+	l.seek = &at
+	err := l.send(stream, pcm)
+	l.seek = nil
+	return err
+}
+
+// send appends audio to a stream's queue. Only one goroutine at a time may send audio.
 func (l *link) send(stream uint32, pcm []byte) error {
 	if err := l.client.Send(stream, pcm); err != nil {
 		return l.err()
@@ -183,6 +203,10 @@ func (l *link) Write(p []byte) (int, error) {
 	l.out = append(l.out, p...)
 	if len(l.out) < packetHeader || len(l.out) < packetHeader+int(binary.BigEndian.Uint32(l.out)) {
 		return len(p), nil
+	}
+	if binary.BigEndian.Uint32(l.out[4:]) != commandChannel && l.seek != nil {
+		binary.BigEndian.PutUint64(l.out[8:], uint64(l.seek.offset))
+		binary.BigEndian.PutUint32(l.out[16:], l.seek.mode)
 	}
 	err := l.conn.SetWriteDeadline(time.Now().Add(requestTimeout))
 	if err == nil {

@@ -1,0 +1,333 @@
+package pulse
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/audio"
+	"parley/testkit/need"
+)
+
+func player(t testing.TB, s *Server, o PlayerOptions) *Player {
+	t.Helper()
+	p, err := s.Player(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+// recording keeps what a source gives until it is stopped.
+type recording struct {
+	stop context.CancelFunc
+	done chan struct{}
+	pcm  []int16
+}
+
+func listenTo(t testing.TB, s *Server) *recording {
+	t.Helper()
+	m, err := s.Monitor(t.Context(), CaptureOptions{Latency: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &recording{stop: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		defer m.Close()
+		for {
+			f, err := m.Read(ctx)
+			if err != nil {
+				return
+			}
+			r.pcm = append(r.pcm, make([]int16, f.Pos-int64(len(r.pcm)))...)
+			r.pcm = append(r.pcm, f.PCM...)
+		}
+	}()
+	return r
+}
+
+// end gives what was heard, silence at both ends cut off, after letting the last of it arrive.
+func (r *recording) end() []int16 {
+	time.Sleep(150 * time.Millisecond)
+	r.stop()
+	<-r.done
+	pcm := r.pcm
+	loud := func(s int16) bool { return s > 100 || s < -100 }
+	from := slices.IndexFunc(pcm, loud)
+	if from < 0 {
+		return nil
+	}
+	to := len(pcm)
+	for !loud(pcm[to-1]) {
+		to--
+	}
+	return pcm[from:to]
+}
+
+func play(t testing.TB, p *Player, pieces Pieces) *Playing {
+	t.Helper()
+	s, err := p.Play(t.Context(), pieces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func wait(t testing.TB, what string, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s: nothing after 10 s", what)
+	}
+}
+
+// jumps counts the places where a sine of 16 kHz samples is not continued.
+func jumps(pcm []int16, hz float64) int {
+	// x[n] = 2 cos(w) x[n-1] - x[n-2] for every sine.
+	c, n := 2*math.Cos(2*math.Pi*hz/audio.HearRate), 0
+	for i := 2; i < len(pcm); i++ {
+		if d := float64(pcm[i]) - c*float64(pcm[i-1]) + float64(pcm[i-2]); math.Abs(d) > 400 {
+			n++
+			i += 80
+		}
+	}
+	return n
+}
+
+func TestWhatIsPlayedIsHeardWhole(t *testing.T) {
+	s := start(t)
+	p := player(t, s, PlayerOptions{})
+	r := listenTo(t, s)
+	time.Sleep(200 * time.Millisecond)
+	speech := Tone(1000, -10, time.Second)
+	began := time.Now()
+	a := play(t, p, Samples(speech))
+	wait(t, "start", a.Started())
+	wait(t, "end", a.Done())
+	took := time.Since(began)
+	if o := a.Outcome(); o.Err != nil || o.Played != int64(len(speech)) || o.Taken != o.Played || o.Gaps != 0 {
+		t.Errorf("%+v", o)
+	}
+	if took < 950*time.Millisecond || took > 1500*time.Millisecond {
+		t.Errorf("a second took %v", took)
+	}
+	pcm := r.end()
+	if d := len(pcm) - audio.HearRate; d < -32 || d > 64 {
+		t.Errorf("heard %d samples, want %d", len(pcm), audio.HearRate)
+	}
+	if n := jumps(pcm[100:len(pcm)-100], 1000); n > int(p.Underruns()) {
+		t.Errorf("%d jumps, %d underruns", n, p.Underruns())
+	}
+}
+
+func TestOneSpeechFollowsAnother(t *testing.T) {
+	s := start(t)
+	p := player(t, s, PlayerOptions{})
+	r := listenTo(t, s)
+	time.Sleep(100 * time.Millisecond)
+	// The end of one sine is the beginning of the next.
+	a := play(t, p, Samples(Tone(1000, -10, 300*time.Millisecond)))
+	b := play(t, p, Samples(Tone(1000, -10, 300*time.Millisecond)))
+	wait(t, "first", a.Done())
+	wait(t, "second", b.Done())
+	pcm := r.end()
+	if d := len(pcm) - audio.HearRate*6/10; d < -32 || d > 64 {
+		t.Errorf("heard %d samples, want %d", len(pcm), audio.HearRate*6/10)
+	}
+	if n := jumps(pcm[100:len(pcm)-100], 1000); n > int(p.Underruns()) {
+		t.Errorf("%d jumps, %d underruns", n, p.Underruns())
+	}
+	for range queueLimit + 1 {
+		play(t, p, Samples(Tone(1000, -10, time.Second)))
+	}
+	if _, err := p.Play(t.Context(), Samples(nil)); !errors.Is(err, ErrTooMuch) {
+		t.Errorf("one too many: %v", err)
+	}
+	p.Stop()
+}
+
+func TestStopSilencesAndSaysHowFarItCame(t *testing.T) {
+	s := start(t)
+	p := player(t, s, PlayerOptions{})
+	r := listenTo(t, s)
+	time.Sleep(100 * time.Millisecond)
+	a := play(t, p, Samples(Tone(1000, -10, 5*time.Second)))
+	wait(t, "start", a.Started())
+	time.Sleep(500 * time.Millisecond)
+	a.Stop()
+	a.Stop()
+	wait(t, "end", a.Done())
+	o := a.Outcome()
+	pcm := r.end()
+	if !errors.Is(o.Err, ErrStopped) {
+		t.Errorf("%+v", o)
+	}
+	if heard := int64(len(pcm)) * 3 / 2; o.Played < heard-500 || o.Played > heard+500 {
+		t.Errorf("played %d samples by the clock, %d were heard", o.Played, heard)
+	}
+	// It fades; there is no click at the end.
+	if n := jumps(pcm[100:], 1000); n > int(p.Underruns()) {
+		t.Errorf("%d jumps, %d underruns", n, p.Underruns())
+	}
+	// And it speaks again.
+	r = listenTo(t, s)
+	b := play(t, p, Samples(Tone(1000, -10, 200*time.Millisecond)))
+	wait(t, "second", b.Done())
+	if n := len(r.end()); n < 3100 || n > 3300 {
+		t.Errorf("after a stop: heard %d samples of 3200", n)
+	}
+}
+
+func TestDuckingIsEighteenDecibelsAndComesBack(t *testing.T) {
+	s := start(t)
+	p := player(t, s, PlayerOptions{})
+	r := listenTo(t, s)
+	time.Sleep(100 * time.Millisecond)
+	a := play(t, p, Samples(Tone(1000, -10, 1500*time.Millisecond)))
+	wait(t, "start", a.Started())
+	time.Sleep(500 * time.Millisecond)
+	p.Duck(audio.Duck)
+	time.Sleep(400 * time.Millisecond)
+	p.Restore()
+	wait(t, "end", a.Done())
+	pcm := r.end()
+	if n := jumps(pcm[100:len(pcm)-100], 1000); n > int(p.Underruns()) {
+		t.Errorf("%d jumps, %d underruns", n, p.Underruns())
+	}
+	level := func(from, to float64) float64 { return audio.RMS(pcm[int(from*16000):int(to*16000)]) }
+	full := level(0.1, 0.4)
+	if d := level(0.65, 0.85) - full; math.Abs(d-audio.Duck) > 0.5 {
+		t.Errorf("ducked by %.1f dB", d)
+	}
+	if d := level(1.1, 1.4) - full; math.Abs(d) > 0.5 {
+		t.Errorf("came back to %.1f dB", d)
+	}
+}
+
+func TestPiecesThatComeLateLeaveAGap(t *testing.T) {
+	s := start(t)
+	var mu sync.Mutex
+	var kinds []PlayerKind
+	p := player(t, s, PlayerOptions{OnEvent: func(e PlayerEvent) {
+		mu.Lock()
+		defer mu.Unlock()
+		kinds = append(kinds, e.Kind)
+	}})
+	n := 0
+	a := play(t, p, PiecesFunc(func(ctx context.Context) ([]int16, error) {
+		switch n++; n {
+		case 2:
+			time.Sleep(500 * time.Millisecond)
+		case 3:
+			return nil, io.EOF
+		}
+		return Tone(500, -10, 200*time.Millisecond), nil
+	}))
+	wait(t, "end", a.Done())
+	o := a.Outcome()
+	if gap := time.Duration(o.Gap) * time.Second / audio.SpeakRate; o.Gaps != 1 || gap < 200*time.Millisecond || gap > 450*time.Millisecond {
+		t.Errorf("%+v: a gap of %v", o, gap)
+	}
+	if o.Played != 9600 || o.Err != nil {
+		t.Errorf("%+v", o)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if want := []PlayerKind{PlayerStarted, PlayerLate, PlayerFinished}; !slices.Equal(kinds, want) {
+		t.Errorf("events %v, want %v", kinds, want)
+	}
+}
+
+func TestPiecesThatFail(t *testing.T) {
+	s := start(t)
+	p := player(t, s, PlayerOptions{})
+	bad := errors.New("no voice")
+	n := 0
+	a := play(t, p, PiecesFunc(func(ctx context.Context) ([]int16, error) {
+		if n++; n > 1 {
+			return nil, bad
+		}
+		return Tone(500, -10, 100*time.Millisecond), nil
+	}))
+	wait(t, "end", a.Done())
+	if o := a.Outcome(); !errors.Is(o.Err, bad) || o.Played != 2400 {
+		t.Errorf("%+v", o)
+	}
+	// A context that ends is a stop.
+	ctx, cancel := context.WithCancel(t.Context())
+	b, err := p.Play(ctx, PiecesFunc(func(ctx context.Context) ([]int16, error) { <-ctx.Done(); return nil, ctx.Err() }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	wait(t, "cancelled", b.Done())
+	if o := b.Outcome(); !errors.Is(o.Err, context.Canceled) || o.Played != 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestAPlayerEndsWithItsServer(t *testing.T) {
+	s := start(t)
+	p := player(t, s, PlayerOptions{})
+	a := play(t, p, Samples(Tone(500, -10, 5*time.Second)))
+	wait(t, "start", a.Started())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "player", p.Done())
+	wait(t, "playing", a.Done())
+	if o := a.Outcome(); !errors.Is(o.Err, ErrServerGone) || o.Played == 0 {
+		t.Errorf("%+v", o)
+	}
+	if _, err := p.Play(t.Context(), Samples(nil)); !errors.Is(err, ErrServerGone) {
+		t.Errorf("play without a server: %v", err)
+	}
+}
+
+func TestManyStopsAndStarts(t *testing.T) {
+	s := start(t)
+	p := player(t, s, PlayerOptions{})
+	for i := range 60 {
+		a := play(t, p, Samples(Tone(800, -20, time.Second)))
+		if i%3 > 0 {
+			wait(t, "start", a.Started())
+		}
+		p.Duck(audio.Duck)
+		if i%2 == 0 {
+			a.Stop()
+		} else {
+			p.Stop()
+		}
+		p.Restore()
+		wait(t, "end", a.Done())
+	}
+}
+
+func TestFigures(t *testing.T) {
+	s := start(t)
+	need.Sound(t)
+	for _, m := range []struct {
+		name    string
+		measure func(context.Context, *Server, int) ([]time.Duration, error)
+		n       int
+	}{{"write to monitor", MeasureLatency, 25}, {"stop to silence", MeasureStop, 25}, {"duck to lower", MeasureDuck, 15}, {"capture interval", MeasureCapture, 200}} {
+		d, err := m.measure(t.Context(), s, m.n)
+		if err != nil {
+			t.Fatalf("%s: %v", m.name, err)
+		}
+		slices.Sort(d)
+		t.Logf("%s: p50 %v p95 %v most %v", m.name, d[len(d)/2], d[len(d)*95/100], d[len(d)-1])
+		if d[len(d)/2] > time.Second {
+			t.Errorf("%s: median %v", m.name, d[len(d)/2])
+		}
+	}
+}

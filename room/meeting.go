@@ -158,15 +158,17 @@ func (m *meeting) join(now time.Time, conn connID, r wire.Join) []effect {
 	if err != nil {
 		return refuse(wire.ReasonBadName)
 	}
-	if m.count(true) >= m.rules.MaxPeople || m.count(false) >= m.rules.MaxPeople {
+	keyed := m.rules.HostKey != ""
+	host := keyed && subtle.ConstantTimeCompare([]byte(r.Key), []byte(m.rules.HostKey)) == 1
+	waits := m.rules.Lobby && !host && (keyed || m.count(true) > 0)
+	// As many may wait as fit in; a host need not queue behind them.
+	if m.count(true) >= m.rules.MaxPeople || waits && m.count(false) >= m.rules.MaxPeople {
 		return refuse(wire.ReasonFull)
 	}
 	id, token := m.fresh()
-	s := &seat{id: id, token: token, name: name, conn: conn, muted: r.Muted}
-	keyed := m.rules.HostKey != ""
-	s.host = keyed && subtle.ConstantTimeCompare([]byte(r.Key), []byte(m.rules.HostKey)) == 1
+	s := &seat{id: id, token: token, name: name, conn: conn, muted: r.Muted, host: host}
 	m.seats = append(m.seats, s)
-	if m.rules.Lobby && !s.host && (keyed || m.count(true) > 0) {
+	if waits {
 		out := []effect{tell{conn, m.waitingNotice(s)}}
 		return append(out, m.everyone(nil, wire.Knock{Waiter: s.waiter()})...)
 	}
@@ -330,6 +332,9 @@ func (m *meeting) request(now time.Time, conn connID, r wire.Request) []effect {
 	}
 	switch r := r.(type) {
 	case wire.Answer:
+		if r.Media != s.media {
+			return nil // to an offer of a connection that was replaced
+		}
 		return []effect{answer{s.id, r}}
 	case wire.Restart:
 		return m.restart(now, s, r.Media)

@@ -65,6 +65,8 @@ const (
 	pongWithin = 8 * time.Second
 	// writeWithin is how long one message may take to be written.
 	writeWithin = 5 * time.Second
+	// answerWithin is how long an offer may stay without an answer.
+	answerWithin = 10 * time.Second
 	// restartEvery is how soon a media connection may be made anew after the last time.
 	restartEvery = 2 * time.Second
 	// speakingHold is how long somebody is shown speaking after the last loud packet: longer than the pauses

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type peer struct {
 
 	mu     sync.Mutex
 	wants  map[string]*source
+	asked  int // the number of the open offer, 0 when none is open
 	answer *wire.Answer
 	wake   chan struct{}
 
@@ -42,8 +44,10 @@ type peer struct {
 	hears   map[string]*webrtc.RTPTransceiver
 	idle    []*webrtc.RTPTransceiver
 	offered int
-	open    bool // an offer waits for its answer
+	open    bool // an offer waits for its answer, since offeredAt
 	dirty   bool // what was negotiated is not what is wanted
+
+	offeredAt time.Time
 }
 
 func newPeer(m *media, seat string, number int, own *source) (*peer, error) {
@@ -83,10 +87,12 @@ func (p *peer) want(sources map[string]*source) {
 	p.nudge()
 }
 
-// take hands over an answer.
+// take hands over an answer; one that is not to the open offer is none.
 func (p *peer) take(a wire.Answer) {
 	p.mu.Lock()
-	p.answer = &a
+	if a.Media == p.media && a.N == p.asked {
+		p.answer = &a
+	}
 	p.mu.Unlock()
 	p.nudge()
 }
@@ -101,21 +107,34 @@ func (p *peer) nudge() {
 // run works the connection until close is called, and returns when nothing of it is left.
 func (p *peer) run() {
 	defer p.shut()
+	late := time.NewTimer(time.Hour)
+	defer late.Stop()
 	for {
 		select {
 		case <-p.ctx.Done():
 			return
 		case <-p.wake:
+		case <-late.C:
+			p.offeredAt = time.Now() // it is said again if nothing comes of it
+			p.report(mediaFailed{p.seat, p.media})
 		}
 		p.mu.Lock()
 		wants, answer := p.wants, p.answer
 		p.answer = nil
+		if answer != nil {
+			p.asked = 0
+		}
 		p.mu.Unlock()
 		if answer != nil {
 			p.accept(*answer)
 		}
 		if err := p.settle(wants); err != nil {
 			p.report(mediaFailed{p.seat, p.media})
+		}
+		if p.open {
+			late.Reset(time.Until(p.offeredAt.Add(answerWithin)))
+		} else {
+			late.Reset(time.Hour)
 		}
 	}
 }
@@ -133,16 +152,23 @@ func (p *peer) shut() {
 	p.work.Wait()
 }
 
-// accept takes an answer, if it is the one to the open offer.
+// accept takes the answer to the open offer.
 func (p *peer) accept(a wire.Answer) {
-	if !p.open || a.N != p.offered || a.Media != p.media {
+	if !p.open {
 		return
 	}
 	p.open = false
+	// The library takes an answer without any section, and then nothing ever happens.
+	if sections(a.SDP) != sections(p.pc.LocalDescription().SDP) {
+		p.report(mediaFailed{p.seat, p.media})
+		return
+	}
 	if err := p.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: a.SDP}); err != nil {
 		p.report(mediaFailed{p.seat, p.media})
 	}
 }
+
+func sections(sdp string) int { return strings.Count(sdp, "\nm=") }
 
 // settle makes the connection carry what is wanted, by a new offer where that is needed and none is open.
 func (p *peer) settle(wants map[string]*source) error {
@@ -224,7 +250,10 @@ func (p *peer) offer() error {
 		return nil
 	}
 	p.offered++
-	p.open = true
+	p.open, p.offeredAt = true, time.Now()
+	p.mu.Lock()
+	p.asked = p.offered
+	p.mu.Unlock()
 	p.tell(wire.Offer{Media: p.media, N: p.offered, SDP: p.pc.LocalDescription().SDP})
 	return nil
 }

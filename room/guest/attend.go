@@ -286,7 +286,7 @@ func (g *Guest) openMedia(number int) error {
 	})
 	pc.OnTrack(func(t *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 		l.run(func() {
-			(&ear{track: t, heard: g.hear}).listen()
+			(&ear{track: t, heard: g.hear, deaf: g.rec == nil && g.opts.OnAudio == nil}).listen()
 			if g.rec != nil {
 				g.rec.forget(t.StreamID())
 			}

@@ -91,5 +91,6 @@ func clean(text string, limit int, lines bool) (string, error) {
 	if !seen {
 		return "", ErrText
 	}
-	return b.String(), nil
+	// What was left out may have kept marks apart that have an order of their own.
+	return norm.NFC.String(b.String()), nil
 }

@@ -118,49 +118,53 @@ func (c *conn) take(record []byte) jsonrpc.Message {
 		c.refuse(peekID(record), code, err.Error())
 		return nil
 	}
-	var e envelope
-	if json.Unmarshal(record, &e) != nil || e.Method == "" && !validID(e.ID) {
-		c.refuse(peekID(record), jsonrpc.CodeInvalidRequest, "this is no JSON-RPC message")
-		return nil
-	}
-	if e.Method == "" && c.mcpl != nil && c.response(e) {
-		return nil
-	}
-	if c.mcpl != nil && mcpl.Ours(e.Method) && c.mcpl.Offered() {
-		if len(e.ID) > 0 && !validID(e.ID) {
-			c.refuse(nil, jsonrpc.CodeInvalidRequest, "the id is neither text nor number")
-			return nil
-		}
-		c.mcpl.Receive(e.ID, e.Method, e.Params)
-		return nil
-	}
 	msg, err := jsonrpc.DecodeMessage(record)
 	if err != nil {
 		c.refuse(peekID(record), jsonrpc.CodeInvalidRequest, "this is no JSON-RPC message")
 		return nil
 	}
-	if req, ok := msg.(*jsonrpc.Request); ok {
-		c.announced(req.Method, e.Params)
-		if req.IsCall() && !c.enter(req.ID) {
-			c.refuse(e.ID, -32000, "too many requests wait for their answer on this connection")
+	switch m := msg.(type) {
+	case *jsonrpc.Response:
+		if id, ok := m.ID.Raw().(string); ok && c.mcpl != nil && c.mcpl.Response(id, m.Result, failure(m.Error)) {
+			return nil
+		}
+	case *jsonrpc.Request:
+		id, err := rawID(m.ID)
+		if err != nil {
+			c.refuse(nil, jsonrpc.CodeInvalidRequest, "the id cannot be written back")
+			return nil
+		}
+		if c.mcpl != nil && mcpl.Ours(m.Method) && c.mcpl.Offered() {
+			c.mcpl.Receive(id, m.Method, m.Params)
+			return nil
+		}
+		c.announced(m.Method, m.Params)
+		if m.IsCall() && !c.enter(m.ID) {
+			c.refuse(id, -32000, "too many requests wait for their answer on this connection")
 			return nil
 		}
 	}
 	return msg
 }
 
-// response gives an answer to a request of MCPL to its session.
-func (c *conn) response(e envelope) bool {
-	var id string
-	if json.Unmarshal(e.ID, &id) != nil {
-		return false
+// rawID writes an id as it goes on the wire; empty for a notification.
+func rawID(id jsonrpc.ID) (json.RawMessage, error) {
+	if !id.IsValid() {
+		return nil, nil
 	}
-	var failure *mcpl.Error
-	if len(e.Error) > 0 && string(e.Error) != "null" {
-		failure = &mcpl.Error{Message: "an error that cannot be read"}
-		_ = json.Unmarshal(e.Error, failure) // what cannot be read stays as said
+	return json.Marshal(id.Raw())
+}
+
+// failure is a response's error in MCPL's form; nil where there is none.
+func failure(err error) *mcpl.Error {
+	if err == nil {
+		return nil
 	}
-	return c.mcpl.Response(id, e.Result, failure)
+	var wire *jsonrpc.Error
+	if !errors.As(err, &wire) {
+		return &mcpl.Error{Message: "an error that cannot be read"}
+	}
+	return &mcpl.Error{Code: int(wire.Code), Message: wire.Message, Data: wire.Data}
 }
 
 // announced tells the MCPL session about the handshake that passes by.

@@ -94,15 +94,6 @@ func checkMembers(b []byte) error {
 	return nil
 }
 
-// envelope is what every message shows of itself.
-type envelope struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
-}
-
 // peekID finds the id of something that is no good message, for the answer that says so; nil where there is none.
 func peekID(record []byte) json.RawMessage {
 	var e struct {

@@ -25,7 +25,7 @@ type hub struct {
 	mu      sync.Mutex
 	tenants map[tenant.ID]*audience
 
-	pushed, taken, lost atomic.Int64
+	seen, pushed, taken, lost atomic.Int64
 }
 
 // audience is a tenant's hosts, and what waits while there is none.
@@ -56,6 +56,7 @@ func (h *hub) start(events tool.Watcher) {
 	h.work.Go(func() {
 		for e := range news {
 			h.deliver(e)
+			h.seen.Add(1)
 		}
 	})
 }

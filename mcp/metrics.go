@@ -65,6 +65,7 @@ func (s *Server) writeMetrics(w io.Writer) {
 		{"parley_messages_dropped_total", "counter", "Unfinished speech dropped because a client did not keep up.", s.stats.dropped.Load()},
 		{"parley_unauthorized_total", "counter", "Requests without a good token.", s.stats.unauthorized.Load()},
 		{"parley_forbidden_total", "counter", "Requests of a wrong host or origin.", s.stats.forbidden.Load()},
+		{"parley_events_total", "counter", "Events of meetings.", s.hub.seen.Load()},
 		{"parley_events_pushed_total", "counter", "Events pushed to hosts.", s.hub.pushed.Load()},
 		{"parley_events_taken_total", "counter", "Events that a host answered.", s.hub.taken.Load()},
 		{"parley_events_lost_total", "counter", "Live events that no host answered.", s.hub.lost.Load()},

@@ -47,33 +47,56 @@ func covers(pattern, name string) bool {
 
 // update is the parameters of featureSets/update.
 type update struct {
-	Effective []string  `json:"effectiveCapabilities"`
-	Denied    []string  `json:"deniedCapabilities"`
-	Enabled   *[]string `json:"enabled"`
-	Disabled  []string  `json:"disabled"`
+	effective, denied, disabled []string
+	enabled                     *[]string
 }
 
 // maxNames bounds each list of a policy; a manifest has far fewer.
 const maxNames = 512
 
+// parseUpdate takes members by their exact names: what grants must not depend on how a reader treats case.
 func parseUpdate(params json.RawMessage) (update, error) {
 	var u update
 	if len(params) == 0 {
 		return u, nil
 	}
-	if err := json.Unmarshal(params, &u); err != nil {
-		return u, errors.New("featureSets/update: its parameters are not what the specification says")
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(params, &members); err != nil {
+		return u, errors.New("featureSets/update: its parameters are no object")
 	}
-	n := len(u.Effective) + len(u.Denied) + len(u.Disabled)
-	if u.Enabled != nil {
-		n += len(*u.Enabled)
+	n := 0
+	list := func(name string) (names *[]string, err error) {
+		raw, ok := members[name]
+		if !ok {
+			return nil, nil
+		}
+		if err := json.Unmarshal(raw, &names); err != nil {
+			return nil, fmt.Errorf("featureSets/update: %s is no list of names", name)
+		}
+		if names != nil {
+			n += len(*names)
+		}
+		return names, nil
+	}
+	for name, into := range map[string]*[]string{"effectiveCapabilities": &u.effective, "deniedCapabilities": &u.denied, "disabled": &u.disabled} {
+		names, err := list(name)
+		if err != nil {
+			return update{}, err
+		}
+		if names != nil {
+			*into = *names
+		}
+	}
+	var err error
+	if u.enabled, err = list("enabled"); err != nil {
+		return update{}, err
 	}
 	if n > maxNames {
-		return u, fmt.Errorf("featureSets/update: more than %d names", maxNames)
+		return update{}, fmt.Errorf("featureSets/update: more than %d names", maxNames)
 	}
-	for _, p := range u.Effective {
-		if slices.Contains(u.Denied, p) {
-			return u, errors.New("featureSets/update: a capability is both granted and denied")
+	for _, p := range u.effective {
+		if slices.Contains(u.denied, p) {
+			return update{}, errors.New("featureSets/update: a capability is both granted and denied")
 		}
 	}
 	return u, nil
@@ -81,9 +104,9 @@ func parseUpdate(params json.RawMessage) (update, error) {
 
 // grant is what the request form says. A missing list of capabilities grants nothing.
 func (u update) grant() Grant {
-	g := Grant{paths: u.Effective, disabled: u.Disabled}
-	if u.Enabled != nil {
-		g.selected, g.enabled = true, *u.Enabled
+	g := Grant{paths: u.effective, disabled: u.disabled}
+	if u.enabled != nil {
+		g.selected, g.enabled = true, *u.enabled
 	}
 	return g
 }

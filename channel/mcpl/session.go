@@ -251,12 +251,12 @@ func (s *Session) policyUpdate(id, params json.RawMessage) {
 	case !s.host.SendsPolicy() && !s.o.NoFallback:
 		// An old host has this form only. Its lists say what is on; the capabilities are what it announced.
 		s.policy = true
-		s.grant = s.o.Manifest.fallback(*s.host).narrow(u.Disabled)
-		if u.Enabled != nil {
-			s.grant.selected, s.grant.enabled = true, *u.Enabled
+		s.grant = s.o.Manifest.fallback(*s.host).narrow(u.disabled)
+		if u.enabled != nil {
+			s.grant.selected, s.grant.enabled = true, *u.enabled
 		}
 	default:
-		s.grant = s.grant.narrow(u.Disabled)
+		s.grant = s.grant.narrow(u.disabled)
 	}
 	s.mu.Unlock()
 	s.changed()

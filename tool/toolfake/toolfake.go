@@ -32,6 +32,7 @@ type Meetings struct {
 	order    []string
 	watchers map[chan tool.Event]bool
 	n        int
+	emitted  int64
 }
 
 type meeting struct {
@@ -94,6 +95,13 @@ func (f *Meetings) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (t
 		f.admit(m)
 	}
 	return m.status, nil
+}
+
+// Emitted counts the events so far, of all meetings.
+func (f *Meetings) Emitted() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.emitted
 }
 
 // Admit lets a waiting meeting in.
@@ -183,6 +191,7 @@ func (f *Meetings) event(m *meeting, e tool.Event) {
 	m.status.Next = e.Seq
 	close(m.changed)
 	m.changed = make(chan struct{})
+	f.emitted++
 	for w := range f.watchers {
 		select {
 		case w <- e:

@@ -19,6 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/channel/mcpl"
+	"parley/mcp/links"
 	"parley/tenant"
 	"parley/tool"
 )
@@ -133,6 +134,7 @@ func New(o Options) (*Server, error) {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ConnContext:       links.WithConn,
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	s.hub.start(o.Events)
@@ -274,6 +276,9 @@ type limitedConn struct {
 	net.Conn
 	free func()
 }
+
+// NetConn is the connection itself.
+func (c *limitedConn) NetConn() net.Conn { return c.Conn }
 
 func (c *limitedConn) Close() error {
 	defer c.free()

@@ -519,3 +519,26 @@ func TestProgressReachesTheCaller(t *testing.T) {
 		t.Error(got, a.Err)
 	}
 }
+
+func TestADeletionReachesEverythingThatRemembers(t *testing.T) {
+	f := &toolfake.Meetings{Dir: t.TempDir()}
+	var forgot []string
+	remember := func(name string) tool.Forget {
+		return func(_ context.Context, who tenant.ID, meeting string) error {
+			forgot = append(forgot, name+" "+string(who)+" "+meeting)
+			if name == "broken" {
+				return errors.New("disk full")
+			}
+			return nil
+		}
+	}
+	s := service(t, tool.Options{Tools: tool.Table(f, nil, remember("broken"), remember("events"))})
+	id := join(t, s, me)
+	if a := call(s, me, "meeting_stop_recording", `{"meeting_id":"`+id+`"}`); a.Err != nil || len(forgot) != 0 {
+		t.Error(a.Err, forgot)
+	}
+	a := call(s, me, "meeting_recording_delete", `{"meeting_id":"`+id+`"}`)
+	if code(a) != tool.CodeInternal || !slices.Equal(forgot, []string{"broken me " + id, "events me " + id}) {
+		t.Error(a.Err, forgot)
+	}
+}

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,8 +27,24 @@ type Linker interface {
 	Revoke(ctx context.Context, t tenant.ID, meeting string) error
 }
 
-// Table is the table of meeting tools. Without links recording_get says that there are none.
-func Table(m Meetings, links Linker) []Tool {
+// Forget erases what a part of the service keeps of a meeting whose recording was deleted: links, results
+// under idempotency keys, events that wait.
+type Forget func(ctx context.Context, t tenant.ID, meeting string) error
+
+// Table is the table of meeting tools. Without links (nil) recording_get says that there are none. Each
+// forget is called after a deletion; an objection in the meeting is the keeper's to tell them about.
+func Table(m Meetings, links Linker, forget ...Forget) []Tool {
+	erased := func(ctx context.Context, c Caller, meeting string) error {
+		// All of them, whoever fails: what can be erased is.
+		var errs []error
+		if links != nil {
+			errs = append(errs, links.Revoke(ctx, c.Tenant.ID, meeting))
+		}
+		for _, f := range forget {
+			errs = append(errs, f(ctx, c.Tenant.ID, meeting))
+		}
+		return errors.Join(errs...)
+	}
 	meeting := func(t Tool) Tool {
 		t.Needs, t.OpenWorld = tenant.Meeting, true
 		return t
@@ -171,7 +188,7 @@ func Table(m Meetings, links Linker) []Tool {
 			Run: func(ctx context.Context, c Caller, a StopRecordingArgs) (RecordingStopped, error) {
 				r, err := m.StopRecording(ctx, c.Tenant.ID, a)
 				if err == nil && r.Deleted {
-					err = revoke(ctx, links, c, a.Meeting)
+					err = erased(ctx, c, a.Meeting)
 				}
 				return r, err
 			},
@@ -195,7 +212,7 @@ func Table(m Meetings, links Linker) []Tool {
 			Run: func(ctx context.Context, c Caller, a MeetingArgs) (RecordingDeleted, error) {
 				r, err := m.DeleteRecording(ctx, c.Tenant.ID, a.Meeting)
 				if err == nil {
-					err = revoke(ctx, links, c, a.Meeting)
+					err = erased(ctx, c, a.Meeting)
 				}
 				return r, err
 			},
@@ -219,13 +236,6 @@ func Table(m Meetings, links Linker) []Tool {
 		}),
 	}
 	return list
-}
-
-func revoke(ctx context.Context, links Linker, c Caller, meeting string) error {
-	if links == nil {
-		return nil
-	}
-	return links.Revoke(ctx, c.Tenant.ID, meeting)
 }
 
 func renderHeard(h Heard, t *Text) {

@@ -4,12 +4,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 
 	"parley/speech"
+	"parley/speech/kokoro"
 	"parley/speech/models"
 	"parley/speech/ort"
 	"parley/speech/server"
@@ -108,8 +108,67 @@ type decoder struct{ *whisper.Model }
 
 func (d decoder) Agreed(before, now []int) []int { return d.Tokens.Agreed(before, now) }
 
-func (l *loader) voice(ctx context.Context) (server.Voice, error) {
-	return nil, errors.New("no voice yet")
+// voice loads what speaking needs.
+func (l *loader) voice(context.Context) (server.Voice, error) {
+	p := models.At(l.c.models)
+	items := models.Status(l.c.models)
+	for _, path := range []string{p.Runtime, p.Kokoro, p.KokoroVocab} {
+		if err := whole(l.c.models, items, path); err != nil {
+			return nil, err
+		}
+	}
+	ids, err := p.Voices()
+	if err != nil {
+		return nil, err
+	}
+	plan, err := kokoro.NewPlanner(ids, p.Lexicon("us_gold"), p.Lexicon("us_silver"))
+	if err != nil {
+		return nil, err
+	}
+	if err := ort.Init(p.Runtime); err != nil {
+		return nil, err
+	}
+	m, err := kokoro.Load(p.Kokoro, p.KokoroVocab, p.Voice)
+	if err != nil {
+		return nil, err
+	}
+	return voice{plan, m}, nil
 }
 
-func (l *loader) voices() []speech.Voice { return nil }
+// voices lists the voices without loading one.
+func (l *loader) voices() []speech.Voice {
+	ids, err := models.At(l.c.models).Voices()
+	if err != nil {
+		return nil // State says what is missing
+	}
+	return kokoro.Voices(ids)
+}
+
+// voice is Kokoro in the words of the server.
+type voice struct {
+	plan  *kokoro.Planner
+	model *kokoro.Model
+}
+
+func (v voice) Voices() []speech.Voice { return v.plan.Voices() }
+func (v voice) Notes() []string        { return v.plan.Notes() }
+
+func (v voice) Plan(ctx context.Context, r speech.SpeakRequest) ([]server.Clause, error) {
+	return clauses(v.plan.Plan(ctx, r))
+}
+
+func (v voice) Common(ctx context.Context, name string) ([]server.Clause, error) {
+	return clauses(v.plan.Common(ctx, name))
+}
+
+func clauses(list []kokoro.Clause, err error) ([]server.Clause, error) {
+	out := make([]server.Clause, len(list))
+	for i, c := range list {
+		out[i] = server.Clause(c)
+	}
+	return out, err
+}
+
+func (v voice) Say(ctx context.Context, c server.Clause) ([]int16, error) {
+	return v.model.Say(ctx, kokoro.Clause(c))
+}

@@ -95,7 +95,7 @@ func TestSuiteOnTheRealModels(t *testing.T) {
 	speechtest.Run(t, func(t *testing.T) speechtest.Engine {
 		e := engine(t, dir, nil)
 		return speechtest.Engine{
-			Transcriber: e, Lines: lines, Errors: 0.2, Pace: 300 * time.Millisecond, Patience: 60 * time.Second,
+			Transcriber: e, Synthesizer: e, Lines: lines, Errors: 0.2, Pace: 300 * time.Millisecond, Patience: 60 * time.Second,
 			Kill:   func(t *testing.T) { kill(t, e) },
 			Memory: func(t *testing.T) int64 { return e.Status(t.Context()).RSS },
 			Absent: func(t *testing.T) speech.Transcriber { return engine(t, t.TempDir(), nil) },

@@ -423,25 +423,31 @@ func testKill(t *testing.T, e Engine) {
 func testMemory(t *testing.T, e Engine) {
 	e.Pace = 0
 	k := e.open(t, speech.StreamOptions{Lang: "en", Partials: true})
-	k.line(e.Lines[0])
-	k.said(e.Lines[0])
+	silence := make([]int16, rate)
+	heard := 0
+	round := func() {
+		for _, l := range e.Lines {
+			// A jump costs nothing, silence is forgotten as it comes.
+			k.pos += 3600 * rate
+			for range 20 {
+				k.feed(silence)
+			}
+			k.line(l)
+			heard++
+			k.until("final", func() bool { return len(k.finals()) >= heard })
+		}
+	}
+	round() // an engine may take what its longest line needs, once
 	before := int64(0)
 	if e.Memory != nil {
 		before = e.Memory(t)
 	}
-	silence := make([]int16, rate)
-	for i := range 10 {
-		// A jump costs nothing, silence is forgotten as it comes.
-		k.pos += 3600 * rate
-		for range 20 {
-			k.feed(silence)
-		}
-		k.line(e.Lines[i%len(e.Lines)])
-		k.until("final", func() bool { return len(k.finals()) >= 2+i })
+	for range 3 {
+		round()
 	}
 	if e.Memory != nil {
-		if grown := e.Memory(t) - before; grown > 150<<20 {
-			t.Errorf("%d MiB more after eleven lines", grown>>20)
+		if grown := e.Memory(t) - before; grown > 64<<20 {
+			t.Errorf("%d MiB more after the same lines again", grown>>20)
 		}
 	}
 }

@@ -1,0 +1,201 @@
+package kokoro
+
+import (
+	_ "embed"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The lengths of clauses, in characters. The first is short, because somebody waits for its sound; none is long,
+// because a busy machine makes speech only just as fast as it is spoken.
+const (
+	firstLength = 60
+	mostLength  = 120
+	leastLength = 12 // shorter ones are joined with the next: a word alone sounds odd
+)
+
+//go:embed openers.txt
+var openerData string
+
+// openers are the common beginnings, in lower case.
+var openers = func() map[string]bool {
+	out := map[string]bool{}
+	for _, o := range openerList() {
+		out[strings.ToLower(o)] = true
+	}
+	return out
+}()
+
+// openerList gives the common beginnings as they are written.
+func openerList() (out []string) {
+	for _, line := range strings.Split(openerData, "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// part is a stretch of text between two signs.
+type part struct {
+	text   string
+	strong bool // a sentence ends here
+}
+
+// Split cuts a text into clauses. All words are in the result, in order.
+func Split(text string) []string {
+	var out []string
+	for _, paragraph := range strings.Split(text, "\n") {
+		out = append(out, join(parts(paragraph), len(out) == 0)...)
+	}
+	return out
+}
+
+// join makes clauses of parts: as many parts in one as fit, but the first one short.
+func join(list []part, first bool) []string {
+	var out []string
+	current := ""
+	flush := func() {
+		if current != "" {
+			out = append(out, current)
+			current = ""
+		}
+	}
+	for _, p := range list {
+		for _, t := range cut(p.text, first && len(out) == 0 && current == "") {
+			opening := first && len(out) == 0
+			limit := mostLength
+			if opening {
+				limit = firstLength
+			}
+			together := current + " " + t
+			switch {
+			case current == "":
+				current = t
+			case opening && openers[strings.ToLower(current)],
+				opening && utf8.RuneCountInString(current) >= leastLength,
+				utf8.RuneCountInString(together) > limit:
+				flush()
+				current = t
+			default:
+				current = together
+			}
+		}
+	}
+	flush()
+	return out
+}
+
+// parts divides a paragraph after the signs that stand before a space.
+func parts(text string) []part {
+	var out []part
+	start := 0
+	add := func(end int, strong bool) {
+		if t := strings.TrimSpace(text[start:end]); t != "" {
+			out = append(out, part{t, strong})
+		}
+		start = end
+	}
+	for i, r := range text {
+		if !unicode.IsSpace(r) || i == start {
+			continue
+		}
+		before := strings.TrimRight(text[start:i], `"'”’)]`)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		switch last {
+		case '.':
+			if !abbreviated(before, text[i:]) {
+				add(i, true)
+			}
+		case '!', '?', '…', '。', '！', '？':
+			add(i, true)
+		case ',', ';', ':', '—', '–':
+			add(i, false)
+		case '-':
+			if strings.HasSuffix(before, " -") {
+				add(i, false)
+			}
+		}
+	}
+	add(len(text), true)
+	return out
+}
+
+// abbreviated tells a full stop that belongs to a word from one that ends a sentence.
+func abbreviated(text, rest string) bool {
+	word := text[strings.LastIndexFunc(text, unicode.IsSpace)+1:]
+	word = strings.TrimLeft(word, `("'`)
+	if _, ok := abbreviations[word]; ok {
+		return word != "etc."
+	}
+	stem := strings.TrimSuffix(word, ".")
+	if strings.EqualFold(stem, "no") { // a number, or an answer
+		rest = strings.TrimSpace(rest)
+		return rest != "" && isNumber(rest[:1])
+	}
+	return len(stem) == 1 && unicode.IsUpper(rune(stem[0])) && stem != "I" || isNumber(stem) && utf8.RuneCountInString(text) <= 4
+}
+
+func isNumber(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// turns are words before which a speaker may take breath.
+var turns = map[string]bool{}
+
+func init() {
+	for _, w := range strings.Fields("and but or so because which that who when where while if then than though although " +
+		"with without for from into through before after until unless as to in on at by about of") {
+		turns[w] = true
+	}
+}
+
+// cut divides a part that is too long: before a word where a speaker may take breath, else between words, else
+// anywhere.
+func cut(text string, first bool) []string {
+	limit := mostLength
+	if first {
+		limit = firstLength
+	}
+	var out []string
+	for utf8.RuneCountInString(text) > limit {
+		at := breath(text, limit)
+		if at == 0 {
+			break
+		}
+		out = append(out, strings.TrimSpace(text[:at]))
+		text = strings.TrimSpace(text[at:])
+		limit = mostLength
+	}
+	if text != "" {
+		out = append(out, text)
+	}
+	return out
+}
+
+// breath is where to divide a text that is longer than limit.
+func breath(text string, limit int) int {
+	best, space, n := 0, 0, 0
+	for i, r := range text {
+		if n == limit {
+			switch {
+			case best > 0:
+				return best
+			case space > 0:
+				return space
+			}
+			return i
+		}
+		n++
+		if !unicode.IsSpace(r) {
+			continue
+		}
+		space = i
+		next, _, _ := strings.Cut(strings.TrimSpace(text[i:]), " ")
+		if turns[strings.ToLower(next)] && n >= limit/3 {
+			best = i
+		}
+	}
+	return 0
+}

@@ -49,11 +49,12 @@ const (
 // "Nobody knows" is an answer: a segment without signs gets no speaker. Ourselves are never one.
 type Attributor struct {
 	o      AttributorOptions
-	people map[string]Person // by key: the latest name of an id
-	self   map[string]bool   // keys that are us
-	signs  map[string][]sign // by source, ordered by from
-	open   int               // index of the highlight that is still true, -1 when none
-	judged []Segment         // lately judged, for Review
+	people map[string]Person        // by key: the latest name of an id
+	self   map[string]bool          // keys that are us
+	signs  map[string][]sign        // by source, ordered by from
+	long   map[string]time.Duration // the longest sign of a source
+	open   int                      // index of the highlight that is still true, -1 when none
+	judged []Segment                // lately judged, for Review
 
 	// Forgotten counts signs that were dropped because there were too many.
 	Forgotten int
@@ -71,7 +72,7 @@ func NewAttributor(o AttributorOptions) *Attributor {
 	o.LookBack = cmp.Or(o.LookBack, 300*time.Millisecond)
 	o.Hold = cmp.Or(o.Hold, time.Second)
 	o.Keep = cmp.Or(o.Keep, 2*time.Minute)
-	return &Attributor{o: o, people: map[string]Person{}, self: map[string]bool{}, signs: map[string][]sign{}, open: -1}
+	return &Attributor{o: o, people: map[string]Person{}, self: map[string]bool{}, signs: map[string][]sign{}, long: map[string]time.Duration{}, open: -1}
 }
 
 func keyOf(p Person) string {
@@ -174,6 +175,7 @@ func (a *Attributor) add(source string, s sign) int {
 	if source == SourceHighlight && a.open >= 0 {
 		a.open -= drop
 	}
+	a.long[source] = max(a.long[source], s.to-s.from)
 	i := len(list)
 	for i > 0 && list[i-1].from > s.from {
 		i--

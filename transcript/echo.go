@@ -61,24 +61,24 @@ func (o *OwnVoice) Forget() { *o = OwnVoice{} }
 
 // Heard compares what was heard between two moments with what we said in the EchoWindow before or during it.
 func (o *OwnVoice) Heard(from, to time.Duration, text string) Echo {
-	spans := Spans(text)
-	e := Echo{Words: len(spans), New: make([]string, 0, len(spans))}
-	if len(spans) == 0 {
-		return e
+	heard := Words(text)
+	if len(heard) == 0 {
+		return Echo{}
 	}
-	heard := make([]string, len(spans))
-	for i, s := range spans {
-		heard[i] = s.Norm
-	}
-	ours := align(heard, o.recent(from, to))
-	for i, s := range spans {
-		if ours[i] {
+	return EchoOf(heard, align(heard, o.recent(from, to)))
+}
+
+// EchoOf counts the words of which mine says that they are ours.
+func EchoOf(heard []string, mine []bool) Echo {
+	e := Echo{Words: len(heard), New: make([]string, 0, len(heard)), Mine: mine}
+	for i, w := range heard {
+		if i < len(mine) && mine[i] {
 			e.Ours++
 		} else {
-			e.New = append(e.New, s.Norm)
+			e.New = append(e.New, w)
 		}
 	}
-	e.Suspected = float64(e.Ours) >= mostly*float64(e.Words)
+	e.Suspected = e.Words > 0 && float64(e.Ours) >= mostly*float64(e.Words)
 	return e
 }
 
@@ -101,6 +101,8 @@ type Echo struct {
 	Words, Ours int
 	// New are the folded words that were not ours, in the order heard.
 	New []string
+	// Mine says it for each word.
+	Mine []bool
 }
 
 // align marks the heard words that stand in the said ones in the same order, close together: a window of the

@@ -3,6 +3,7 @@ package transcript
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -108,7 +109,9 @@ func (a *Attributor) speakers(list []tally, source string, length time.Duration)
 func (a *Attributor) count(source string, from, to, lag time.Duration) []tally {
 	var list []tally
 	index := map[string]int{}
-	for _, s := range a.signs[source] {
+	signs := a.signs[source]
+	first := sort.Search(len(signs), func(i int) bool { return signs[i].from-lag >= from-a.long[source] })
+	for _, s := range signs[first:] {
 		if s.from-lag > to {
 			break
 		}

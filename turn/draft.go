@@ -122,7 +122,7 @@ func (e *Engine) stale(t *Turn) string {
 		return WhySpeaking
 	}
 	added := newWords(transcript.Words(t.Text), d.heard)
-	if slices.ContainsFunc(added, func(w string) bool { return negates(t.Lang, w) }) {
+	if slices.ContainsFunc(added, func(w string) bool { return Negates(t.Lang, w) }) {
 		return WhyNegation
 	}
 	if len(added) > e.set.DraftMaxNewWords {

@@ -58,6 +58,11 @@ func New(s Settings, p Policy) *Engine {
 // Counts are the figures so far.
 func (e *Engine) Counts() Counts { return e.counts }
 
+// Heard compares what was heard between two moments with what we say and said lately.
+func (e *Engine) Heard(from, to time.Duration, text string) transcript.Echo {
+	return e.own.Heard(from, to, text)
+}
+
 // Settings are the present settings.
 func (e *Engine) Settings() Settings { return e.set }
 
@@ -84,7 +89,7 @@ func (e *Engine) handle(ev Event) {
 	case Partial:
 		e.onPartial(ev)
 	case Final:
-		e.onFinal(ev.Segment)
+		e.onFinal(ev.Segment, ev.Mine)
 	case Activity:
 		e.hear.voice, e.hear.voiceAt = ev.On, e.now
 	case TurnEnd:

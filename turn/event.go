@@ -16,10 +16,16 @@ type Partial struct {
 	Text       string
 	Lang       string
 	Speaker    *transcript.Speaker
+	// Mine says of each word (transcript.Words) whether it is ours, where the teller knows it: a replay does.
+	// Nil leaves it to the engine.
+	Mine []bool
 }
 
 // Final is a segment that the recogniser finished, or (with a Seq that was final before) a correction of it.
-type Final struct{ transcript.Segment }
+type Final struct {
+	transcript.Segment
+	Mine []bool // as of Partial
+}
 
 // Activity says that voice was heard (On), or no more, on the mix or on somebody's own track.
 // The reference policy does not use it.

@@ -40,6 +40,7 @@ type heard struct {
 	at      time.Duration // of the last partial
 	echo    bool
 	words   int
+	mine    []bool // which of its words are ours
 }
 
 func (h *hearing) find(seq transcript.Seq) *heard {
@@ -128,6 +129,14 @@ func samePerson(a, b *transcript.Speaker) bool {
 	return a.Name == b.Name
 }
 
+// echoOf compares what is heard with what we said, unless the teller did.
+func (e *Engine) echoOf(mine []bool, from, to time.Duration, text string) transcript.Echo {
+	if mine == nil {
+		return e.own.Heard(from, to, text)
+	}
+	return transcript.EchoOf(transcript.Words(text), mine)
+}
+
 // onPartial is somebody speaking.
 func (e *Engine) onPartial(p Partial) {
 	words := len(transcript.Words(p.Text))
@@ -135,7 +144,8 @@ func (e *Engine) onPartial(p Partial) {
 		return
 	}
 	h := heard{seq: p.Seq, text: p.Text, lang: p.Lang, speaker: p.Speaker, start: p.Start, at: e.now, words: words}
-	h.echo = e.own.Heard(p.Start, e.now, p.Text).Suspected
+	echo := e.echoOf(p.Mine, p.Start, e.now, p.Text)
+	h.echo, h.mine = echo.Suspected, echo.Mine
 	if e.hear.put(h) {
 		e.counts.Forgotten++
 	}

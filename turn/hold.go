@@ -83,7 +83,7 @@ func (g *given) supersedes(seq transcript.Seq) bool {
 func secondsOf(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }
 
 // onFinal is a finished segment, or a correction of one.
-func (e *Engine) onFinal(s transcript.Segment) {
+func (e *Engine) onFinal(s transcript.Segment, mine []bool) {
 	e.hear.take(s.Seq)
 	if e.deaf || s.Seq <= 0 {
 		return
@@ -98,12 +98,13 @@ func (e *Engine) onFinal(s transcript.Segment) {
 	if words == 0 {
 		return // the recogniser took it back
 	}
-	if s.Echo || e.own.Heard(n.start, max(n.end, n.start), n.text).Suspected {
+	echo := e.echoOf(mine, n.start, max(n.end, n.start), n.text)
+	if s.Echo || echo.Suspected {
 		e.echo(n)
 		return
 	}
 	e.clip.waiting = false
-	e.overheard(heard{seq: n.seq, text: n.text, lang: n.lang, speaker: n.speaker, start: n.start, at: e.now, words: words}, n.end)
+	e.overheard(heard{seq: n.seq, text: n.text, lang: n.lang, speaker: n.speaker, start: n.start, at: e.now, words: words, mine: echo.Mine}, n.end)
 	if e.held.on && (!samePerson(e.held.speaker, n.speaker) || len(e.held.segs) >= segsMax) {
 		e.release()
 	}

@@ -3,7 +3,9 @@ package turn
 import (
 	"embed"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -104,11 +106,13 @@ func listed(lang, word string, list func(*language) map[string]bool) bool {
 	return false
 }
 
-func agrees(lang, word string) bool {
+// Agrees says that a folded word (transcript.Words) merely agrees.
+func Agrees(lang, word string) bool {
 	return listed(lang, word, func(l *language) map[string]bool { return l.agree })
 }
 
-func negates(lang, word string) bool {
+// Negates says that a folded word turns a sentence round.
+func Negates(lang, word string) bool {
 	return listed(lang, word, func(l *language) map[string]bool { return l.not })
 }
 
@@ -134,3 +138,14 @@ func abbreviates(lang, word string) bool {
 	}
 	return listed(lang, word, func(l *language) map[string]bool { return l.abbrev })
 }
+
+// Samples are a word of a language that merely agrees and one that turns a sentence round.
+func Samples(lang string) (agree, not string) {
+	l, ok := languages[base(lang)]
+	if !ok {
+		l = languages["en"]
+	}
+	return least(l.agree), least(l.not)
+}
+
+func least(words map[string]bool) string { return slices.Min(slices.Collect(maps.Keys(words))) }

@@ -68,10 +68,12 @@ func (e *Engine) overheard(h heard, end time.Duration) {
 		return
 	}
 	n := overheard{seq: h.seq, text: h.text[spans[skip].Start:], speaker: h.speaker}
-	for _, w := range e.own.Heard(max(h.start, u.beganAt), e.now, n.text).New {
-		if agrees(h.lang, w) {
+	for i, s := range spans[skip:] {
+		switch {
+		case skip+i < len(h.mine) && h.mine[skip+i]:
+		case Agrees(h.lang, s.Norm):
 			n.agreed++
-		} else {
+		default:
 			n.words++
 		}
 	}

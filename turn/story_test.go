@@ -359,7 +359,7 @@ func (st *stage) parse(line string) Event {
 		}
 		s := transcript.Segment{Seq: seq, Start: start.Seconds(), End: (st.now - 400*time.Millisecond).Seconds(), Text: a.next(), Lang: lang, Speaker: speaker}
 		s.Rev = int(a.seq(rev))
-		return Final{s}
+		return Final{Segment: s}
 	case "shown":
 		var list []transcript.Person
 		for n := range strings.SplitSeq(a.next(), ",") {

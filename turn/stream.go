@@ -135,13 +135,13 @@ func (e *Engine) onChunk(c Chunk) {
 	s.index, s.at = c.Index, e.now
 	s.speculative = s.speculative && c.Speculative
 	s.chars += utf8.RuneCountInString(c.Delta)
-	whole, rest := splitStream(s.rest+c.Delta, e.last.lang())
+	whole, rest := SplitStream(s.rest+c.Delta, e.last.lang())
 	s.rest = rest
 	e.whole(s, whole)
 }
 
-// splitStream is split for a text that goes on: the white space before the rest is kept, it may part two words.
-func splitStream(text, lang string) (whole []string, rest string) {
+// SplitStream gives the sentences of a text that goes on whose end has arrived, and the rest; the white space before the rest is kept, it may part two words.
+func SplitStream(text, lang string) (whole []string, rest string) {
 	whole, rest = split(text, lang, false)
 	if rest == "" {
 		return whole, ""

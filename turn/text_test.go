@@ -78,7 +78,7 @@ func TestEveryLanguageHasItsLists(t *testing.T) {
 		if !ok {
 			t.Fatalf("no lists for %s", lang)
 		}
-		if !agrees(lang, "mhm") && !agrees(lang, "мгм") || !agrees(lang, "ok") && !agrees(lang, "ок") {
+		if !Agrees(lang, "mhm") && !Agrees(lang, "мгм") || !Agrees(lang, "ok") && !Agrees(lang, "ок") {
 			t.Errorf("%s: the two words that everybody agrees with are missing", lang)
 		}
 		if len(l.agree) < 15 || len(l.trail) < 30 || len(l.not) < 10 || len(l.ask) < 8 || len(l.abbrev) < 5 {
@@ -90,7 +90,7 @@ func TestEveryLanguageHasItsLists(t *testing.T) {
 			}
 		}
 	}
-	if !agrees("", "так") || !agrees("xx", "ja") || agrees("en", "ja") {
+	if !Agrees("", "так") || !Agrees("xx", "ja") || Agrees("en", "ja") {
 		t.Error("an unknown language knows every language's words, a known one its own")
 	}
 }
@@ -177,7 +177,7 @@ func FuzzSentences(f *testing.F) {
 		rest, n := "", 0
 		for _, r := range text[:min(len(text), 300)] {
 			var whole []string
-			whole, rest = splitStream(rest+string(r), lang)
+			whole, rest = SplitStream(rest+string(r), lang)
 			n += len(whole)
 			for _, s := range whole {
 				if !hasWord(s) {

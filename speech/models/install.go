@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -292,6 +293,9 @@ func (r *run) room(todo []int, absent []pin) error {
 	}
 	for _, p := range absent {
 		fetched += 2 * p.bytes // pip and npm keep a copy of their own until they are done
+		if _, err := exec.LookPath("npm"); p.npm && err != nil {
+			fetched += 300 << 20 // Node, packed and unpacked, for the time of one download
+		}
 	}
 	check := func(dir string, need int64) error {
 		free, err := r.free(dir)

@@ -13,6 +13,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -174,19 +175,24 @@ func (r *run) convert(ctx context.Context, p *packages, todo []int) error {
 		}
 		*in.into = b.Bytes()
 	}
-	made := map[string]convert.Output{} // by path below the root
-	for form, suffix := range map[convert.Form]string{convert.Own: "", convert.Sherpa: "-sherpa"} {
-		files, err := convert.Files(src, form)
-		if err != nil {
-			return fmt.Errorf("models: whisper %s: %w", w.Name, err)
-		}
-		for _, f := range files {
-			made["whisper/"+w.Name+suffix+"/"+f.Name] = f
-		}
-	}
+	made := map[convert.Form]map[string]convert.Output{}
 	for _, i := range todo {
 		t := r.targets[i]
-		f, ok := made[t.path]
+		form := convert.Own
+		if t.sherpa {
+			form = convert.Sherpa
+		}
+		if made[form] == nil {
+			files, err := convert.Files(src, form)
+			if err != nil {
+				return fmt.Errorf("models: whisper %s: %w", w.Name, err)
+			}
+			made[form] = map[string]convert.Output{}
+			for _, f := range files {
+				made[form][f.Name] = f
+			}
+		}
+		f, ok := made[form][path.Base(t.path)]
 		if !ok {
 			return fmt.Errorf("models: nothing makes %s", t.path)
 		}

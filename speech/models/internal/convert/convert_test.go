@@ -4,16 +4,21 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"parley/speech/models/internal/ctmodel"
 	"parley/speech/models/internal/onnxfile"
+	"parley/speech/models/internal/onnxfile/onnxtest"
+	"parley/testkit/need"
 )
 
 // sources reads the packages in the folder that PARLEY_WHEELS names; an installation does not keep them.
@@ -56,23 +61,63 @@ func sources(t *testing.T) []Source {
 	}}
 }
 
-// The table holds what ONNX Runtime's own quantiser made of the same tensors: every weight must come out with the
-// same bytes and the same scale. This is the test that the models are right whatever the graph around them.
-func TestQuantisedWeightsAreThoseOfTheReference(t *testing.T) {
+// reference is what ONNX Runtime's own quantiser made of the same tensors, by "model/part".
+func reference(t *testing.T) map[string][]quantised {
 	b, err := os.ReadFile("testdata/quantised.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want map[string][]struct {
-		Name   string
-		DType  string
-		Shape  []int64
-		SHA256 string
-		Scale  float64
-	}
+	var want map[string][]quantised
 	if err := json.Unmarshal(b, &want); err != nil {
 		t.Fatal(err)
 	}
+	return want
+}
+
+type quantised struct {
+	Name   string
+	DType  string
+	Shape  []uint64
+	SHA256 string
+	Scale  float64
+}
+
+// Every weight must have the reference's bytes and its scale: this says that the installed models are right, whatever
+// the graph around the weights.
+func TestInstalledWeightsAreThoseOfTheReference(t *testing.T) {
+	root := need.Models(t)
+	checked := 0
+	for key, want := range reference(t) {
+		name, part, _ := strings.Cut(key, "/")
+		b, err := os.ReadFile(filepath.Join(root, "whisper", name, part+".onnx"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := onnxtest.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range want {
+			if x.DType != "int8" {
+				continue // in sherpa's layout only
+			}
+			w, scale := f.Weights[x.Name+":int8"], f.Weights[x.Name+":scale"]
+			h := sha256.Sum256(w.Raw)
+			if hex.EncodeToString(h[:]) != x.SHA256 || !slices.Equal(w.Dims, x.Shape) || len(scale.Raw) != 4 ||
+				float64(math.Float32frombits(binary.LittleEndian.Uint32(scale.Raw))) != x.Scale {
+				t.Errorf("%s: %s is quantised differently", key, x.Name)
+			}
+			checked++
+		}
+	}
+	if checked != 112 {
+		t.Errorf("%d weights were compared, want 112", checked)
+	}
+}
+
+// The same from the packages, with the weights that only sherpa's layout has.
+func TestQuantisedWeightsAreThoseOfTheReference(t *testing.T) {
+	want := reference(t)
 	checked := 0
 	for _, s := range sources(t) {
 		w := mustWeights(t, s)
@@ -109,8 +154,8 @@ func TestQuantisedWeightsAreThoseOfTheReference(t *testing.T) {
 				if err := got[x.Name+scale].Data(&sb); err != nil {
 					t.Fatal(err)
 				}
-				v := math.Float32frombits(uint32(sb.Bytes()[0]) | uint32(sb.Bytes()[1])<<8 | uint32(sb.Bytes()[2])<<16 | uint32(sb.Bytes()[3])<<24)
-				if hex.EncodeToString(h.Sum(nil)) != x.SHA256 || float64(v) != x.Scale || len(g.Dims) != 2 || g.Dims[0] != x.Shape[0] || g.Dims[1] != x.Shape[1] {
+				v := math.Float32frombits(binary.LittleEndian.Uint32(sb.Bytes()))
+				if hex.EncodeToString(h.Sum(nil)) != x.SHA256 || float64(v) != x.Scale || g.Dims[0] != int64(x.Shape[0]) || g.Dims[1] != int64(x.Shape[1]) {
 					t.Errorf("%s: %s is quantised differently (scale %v, want %v)", s.Name, x.Name, v, x.Scale)
 				}
 				checked++

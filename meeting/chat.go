@@ -208,8 +208,11 @@ func (m *Machine) audience() Audience {
 	return Everyone
 }
 
-func (m *Machine) sendChat(id, text string) *wire.Error {
+func (m *Machine) sendChat(id, text string, to Audience) *wire.Error {
+	to = or(to, m.audience())
 	switch {
+	case to != Everyone && to != HostOnly:
+		return &wire.Error{Code: wire.CodeBadInput, Text: "a message goes to everyone or to the host"}
 	case !m.life.state.In():
 		return &wire.Error{Code: wire.CodeNotYet, Text: "not in the meeting yet (state " + string(m.life.state) + "); wait for the state event"}
 	case !m.o.Permits.Chat:
@@ -218,7 +221,7 @@ func (m *Machine) sendChat(id, text string) *wire.Error {
 		return &wire.Error{Code: wire.CodeBadInput, Text: "the message is empty"}
 	case utf8.RuneCountInString(text) > chatLength:
 		return &wire.Error{Code: wire.CodeBadInput, Text: "the message is longer than 2000 characters; send it in parts"}
-	case !m.chat.push(m, post{op: m.nextOp(), text: text, to: m.audience(), order: id}):
+	case !m.chat.push(m, post{op: m.nextOp(), text: text, to: to, order: id}):
 		return &wire.Error{Code: wire.CodeBusy, Text: "20 messages wait to be sent; try again when they are out"}
 	}
 	return nil

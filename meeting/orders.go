@@ -83,7 +83,7 @@ func (m *Machine) command(c Command) {
 	case b.Hand != nil:
 		refused = m.raiseHand(c.ID, b.Hand.On)
 	case b.ChatSend != nil:
-		refused = m.sendChat(c.ID, b.ChatSend.Text)
+		refused = m.sendChat(c.ID, b.ChatSend.Text, Audience(b.ChatSend.To))
 	case b.Answer != nil:
 		m.answerQuestion(c.ID, *b.Answer)
 	default:

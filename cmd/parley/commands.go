@@ -3,6 +3,10 @@ package main
 // commands is every command, in the order in which help shows them.
 func commands() []*command {
 	return []*command{
+		demoCommand,
+		serveCommand,
+		stdioCommand,
+		joinCommand,
 		roomCommand,
 		guestCommand,
 		modelsCommand,

@@ -148,13 +148,16 @@ type bar struct {
 }
 
 func newBar(w io.Writer) *bar {
-	b := &bar{w: w}
-	if f, ok := w.(*os.File); ok {
-		if st, err := f.Stat(); err == nil {
-			b.terminal = st.Mode()&os.ModeCharDevice != 0
-		}
+	return &bar{w: w, terminal: isTerminal(w)}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
 	}
-	return b
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
 func (b *bar) show(label string, done, total int64) {

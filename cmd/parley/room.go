@@ -78,3 +78,18 @@ func logger(env *environment, v *settings.Values) *slog.Logger {
 	level := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[v.String("PARLEY_LOG_LEVEL")]
 	return slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: level}))
 }
+
+// quietLogger is for commands that talk to a person: only warnings, unless a level is set.
+func quietLogger(env *environment, v *settings.Values) *slog.Logger {
+	if quietLevel(v) != "warn" {
+		return logger(env, v)
+	}
+	return slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+func quietLevel(v *settings.Values) string {
+	if v.From("PARLEY_LOG_LEVEL") != settings.FromDefault {
+		return v.String("PARLEY_LOG_LEVEL")
+	}
+	return "warn"
+}

@@ -85,7 +85,10 @@ func Load(o Options) (*Values, error) {
 		if f, ok := o.Flags[s.Name]; ok {
 			value, source = f, FromFlag
 		}
-		if s.Check != nil && (value != "" || source != FromDefault) {
+		if value == "" { // set to nothing is not set
+			value = s.Default
+		}
+		if s.Check != nil && value != "" {
 			if err := s.Check(value); err != nil {
 				shown := fmt.Sprintf("%q", value)
 				if s.Secret {

@@ -69,6 +69,8 @@ type Speak struct {
 // ChatSend posts a message.
 type ChatSend struct {
 	Text string `json:"text"`
+	// To is everyone or host; empty: those who got the announcement.
+	To string `json:"to,omitempty"`
 }
 
 // StopRecording stops recording and live transcript for good; Delete removes what there is.

@@ -20,6 +20,7 @@ type Start struct {
 	Limits   Limits   `json:"limits"`
 	Paths    Paths    `json:"paths"`
 	Speech   Speech   `json:"speech"`
+	Browser  Browser  `json:"browser,omitzero"`
 	Account  string   `json:"account,omitempty"` // system user for display, sound and browser; empty: as we are
 	Sandbox  bool     `json:"sandbox"`
 	Profile  *Profile `json:"profile,omitempty"`
@@ -79,12 +80,14 @@ type Paths struct {
 	Run string `json:"run"`
 	// Models is where speech models lie.
 	Models string `json:"models,omitempty"`
-	// SpeechSocket is the socket of the speech process; empty: there is none.
-	SpeechSocket string `json:"speech_socket,omitempty"`
 }
 
 // Speech are the effective speech settings of the tenant and the join.
 type Speech struct {
+	// RunDir is the run folder of the machine's speech process; empty: there is none.
+	RunDir string `json:"run_dir,omitempty"`
+	// NoTracks hears the mix only, although the platform may give a track for each participant.
+	NoTracks    bool    `json:"no_tracks,omitempty"`
 	Transcriber string  `json:"transcriber,omitempty"` // engine of the live transcript; empty: local
 	Lang        string  `json:"lang,omitempty"`        // empty: detect
 	SilenceMS   int64   `json:"silence_ms,omitempty"`
@@ -99,4 +102,10 @@ type Profile struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
 	FD   int    `json:"fd"`
+}
+
+// Browser says which browser attends.
+type Browser struct {
+	// Path is the program; empty: the system's.
+	Path string `json:"path,omitempty"`
 }

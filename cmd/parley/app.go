@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"parley/audio/ogg"
+	"parley/cmd/parley/internal/seat"
+	"parley/internal/proc"
+	"parley/internal/settings"
+	"parley/mcp"
+	"parley/mcp/links"
+	"parley/meeting"
+	"parley/meeting/files"
+	"parley/meeting/keeper"
+	"parley/speech/local"
+	"parley/speech/models"
+	"parley/store"
+	"parley/tenant"
+	"parley/tool"
+)
+
+// app is the service with all its parts. Commands, the demo and tests start it and close it.
+type app struct {
+	v        *settings.Values
+	log      *slog.Logger
+	store    *store.Store
+	registry *tenant.Registry
+	keeper   *keeper.Keeper
+	seat     *seat.Seat
+	links    *links.Service
+	tools    *tool.Service
+	server   *mcp.Server
+	engine   *local.Engine
+	// firstToken is the token that this start made, to be shown once; empty when there was one.
+	firstToken string
+}
+
+// appOptions say what differs between the ways to run the service.
+type appOptions struct {
+	log *slog.Logger
+	// level is how much the meetings' processes log; empty: PARLEY_LOG_LEVEL.
+	level string
+	// linksAt is where one-time links are served when the client's own address does not tell.
+	linksAt string
+	// needToken makes the first token where none is configured.
+	needToken bool
+}
+
+// newApp opens everything. Close ends it.
+func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err error) {
+	a := &app{v: v, log: o.log}
+	defer func() {
+		if err != nil {
+			shut, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			_ = a.close(shut)
+		}
+	}()
+	data := dataDir(v)
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	if err := proc.Subreaper(); err != nil {
+		return nil, err
+	}
+	if a.registry, err = a.openRegistry(data, o.needToken); err != nil {
+		return nil, err
+	}
+	if a.store, err = store.Open(ctx, data); err != nil {
+		return nil, err
+	}
+	a.engine = local.New(local.Options{RunDir: speechRun(v), ModelsDir: modelsDir(v), Log: a.log})
+	var meetings tool.Meetings
+	var watcher tool.Watcher
+	if v.Bool("PARLEY_FEATURES_MEETINGS") {
+		if err := a.openMeetings(data, o.level); err != nil {
+			return nil, err
+		}
+		meetings, watcher = a.seat, a.seat
+	}
+	var kinds []links.Kind
+	if a.seat != nil {
+		kinds = append(kinds, links.Recordings(a.seat, a.log))
+	}
+	base := v.String("PARLEY_BASE_URL")
+	if base == "" {
+		base = o.linksAt
+	}
+	a.links = links.New(links.Options{
+		Store: a.store.Links, Auth: a.registry, BaseURL: base, TTL: v.Seconds("PARLEY_DOWNLOAD_URL_TTL_SEC"), Kinds: kinds, Log: a.log,
+	})
+	var table []tool.Tool
+	if meetings != nil {
+		table = tool.Table(meetings, a.links)
+	}
+	host, _ := os.Hostname()
+	a.tools, err = tool.NewService(tool.Options{
+		Tools: table, Idempotency: a.store.Idempotency, Owner: fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano()),
+		Deadline: v.Seconds("PARLEY_TOOL_TIMEOUT_SEC"), Log: a.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.server, err = mcp.New(mcp.Options{
+		Version: version, Tools: a.tools, Auth: a.registry, Events: watcher, BaseURL: v.String("PARLEY_BASE_URL"),
+		QueryToken: v.Bool("PARLEY_WS_QUERY_TOKEN"), Links: a.links, Ready: a.store.Ping, Log: a.log,
+	})
+	return a, err
+}
+
+func (a *app) openRegistry(data string, needToken bool) (*tenant.Registry, error) {
+	var c tenant.Config
+	var err error
+	bad := func(name string, err error) error { return &exitError{exitUsage, fmt.Errorf("%s: %w", name, err)} }
+	if c.Tokens, err = tenant.ParseTokens(a.v.String("PARLEY_TOKENS")); err != nil {
+		return nil, bad("PARLEY_TOKENS", err)
+	}
+	if c.Policies, err = tenant.ParsePolicies(a.v.String("PARLEY_TOKEN_POLICIES")); err != nil {
+		return nil, bad("PARLEY_TOKEN_POLICIES", err)
+	}
+	if c.Grants, err = tenant.ParseGrants(a.v.String("PARLEY_TOKEN_GRANTS")); err != nil {
+		return nil, bad("PARLEY_TOKEN_GRANTS", err)
+	}
+	if len(c.Tokens) == 0 && needToken {
+		token, made, err := tenant.LocalToken(data)
+		if err != nil {
+			return nil, err
+		}
+		id := tenant.DefaultID
+		if t := a.v.String("PARLEY_TENANT"); t != "" {
+			id = tenant.ID(t)
+		}
+		c.Tokens = []tenant.Credential{{Tenant: id, Token: token}}
+		if made {
+			a.firstToken = token
+		}
+	}
+	r, err := tenant.NewRegistry(c)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	for _, id := range r.Weak() {
+		a.log.Warn("a token of this tenant is shorter than 32 characters", "tenant", string(id))
+	}
+	return r, nil
+}
+
+func (a *app) openMeetings(data, level string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	door, err := newDoor(a.v)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	days := a.v.Int("PARLEY_RECORDING_RETENTION_DAYS")
+	if level == "" {
+		level = a.v.String("PARLEY_LOG_LEVEL")
+	}
+	environ := append(proc.BaseEnv(), "PARLEY_LOG_LEVEL="+level)
+	if home, err := os.UserHomeDir(); err == nil {
+		environ = append(environ, "HOME="+home)
+	}
+	a.keeper, err = keeper.New(keeper.Options{
+		Env:  environ,
+		Data: data, Book: a.store.Meetings, Path: self, MaxMeetings: seat.MaxMeetings(a.v.Int("PARLEY_MAX_MEETINGS")),
+		Repair: repair, Retention: files.Policy{Keep: func(string) time.Duration { return time.Duration(days) * 24 * time.Hour }}, Log: a.log,
+		Forget: func(t tenant.ID, id string) {
+			go func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+				defer cancel()
+				if a.server != nil {
+					_ = a.server.Forget(ctx, t, id) // it has no error to give
+				}
+				if err := a.links.Revoke(ctx, t, id); err != nil {
+					a.log.Error("links of a deleted recording are still there", "meeting", id, "err", err)
+				}
+			}()
+		},
+	})
+	if err != nil {
+		return err
+	}
+	account := ""
+	if os.Geteuid() == 0 {
+		account = a.v.String("PARLEY_ACCOUNT")
+	}
+	sandbox := a.v.Bool("PARLEY_CHROMIUM_SANDBOX")
+	if !sandbox {
+		a.log.Warn("PARLEY_CHROMIUM_SANDBOX=0: the browser runs without its own sandbox; a page that breaks out of its renderer has what its user has")
+	}
+	a.seat = seat.New(seat.Options{
+		Keeper: a.keeper, Door: door.find, Platforms: door.names(), Data: data, Models: modelsDir(a.v), SpeechRun: speechRun(a.v),
+		Ready: a.speechReady, Missing: missing,
+		Name: a.v.String("PARLEY_MEETING_NAME"), Owner: a.v.String("PARLEY_MEETING_OWNER"),
+		OnAnnounceFailure: a.v.String("PARLEY_ON_ANNOUNCE_FAILURE"), Silence: a.v.Seconds("PARLEY_LIVE_TRANSCRIPT_VAD_SILENCE_S"),
+		Voice: a.v.String("PARLEY_TTS_VOICE"), NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
+	})
+	return nil
+}
+
+// speechReady says whether live transcripts can be made here.
+func (a *app) speechReady(ctx context.Context) (bool, string) {
+	st := a.engine.Status(ctx)
+	switch st.State {
+	case local.StateReady, local.StateLoading, local.StateIdle:
+		return true, ""
+	}
+	why := st.Problem
+	if st.Remedy != "" {
+		why += "; " + st.Remedy
+	}
+	return false, why
+}
+
+// missing names the first thing without which no meeting can be attended.
+func missing() (what, remedy string) {
+	for _, p := range []struct{ program, what string }{
+		{"pulseaudio", "the sound server PulseAudio is not installed"},
+		{"ffmpeg", "the encoder ffmpeg is not installed"},
+		{"Xvfb", "the display Xvfb is not installed"},
+	} {
+		if _, err := exec.LookPath(p.program); err != nil {
+			return p.what, "Run make setup, or install it by the system's package manager."
+		}
+	}
+	return "", ""
+}
+
+// repair makes one playable file of what a dead worker left.
+func repair(_ context.Context, set files.Set) (meeting.Recorded, error) {
+	info, err := ogg.Join(set.Recording())
+	if err != nil {
+		return meeting.Recorded{}, err
+	}
+	return meeting.Recorded{Seconds: info.Seconds, Bytes: info.Bytes, Parts: 1, Path: set.Recording()}, nil
+}
+
+// speechRun is the run folder of the machine's speech process: short, since a socket lies in it, and the same for
+// every service of this user that has the same models.
+func speechRun(v *settings.Values) string {
+	sum := sha256.Sum256([]byte(modelsDir(v)))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("parley-%d-%s", os.Geteuid(), hex.EncodeToString(sum[:4])))
+}
+
+// serve answers on a listener until ctx ends, then lets meetings leave and closes.
+func (a *app) serve(ctx context.Context, l net.Listener) error {
+	failed := make(chan error, 1)
+	go func() { failed <- a.server.Serve(l) }()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
+
+// close ends everything, meetings first and politely.
+func (a *app) close(ctx context.Context) error {
+	var errs []error
+	if a.keeper != nil {
+		errs = append(errs, a.keeper.Shutdown(ctx))
+	}
+	if a.tools != nil {
+		errs = append(errs, a.tools.Close(ctx))
+	}
+	if a.server != nil {
+		errs = append(errs, a.server.Close(ctx))
+	}
+	if a.engine != nil {
+		errs = append(errs, a.engine.Close())
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// closeWithin ends everything within a time, and logs what did not end well.
+func (a *app) closeWithin(d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	if err := a.close(ctx); err != nil {
+		a.log.Error("not everything ended well", "err", err)
+	}
+}
+
+// modelsThere says whether the speech models are installed, without reading them.
+func modelsThere(v *settings.Values) bool { return models.Ready(models.Status(modelsDir(v))) }

@@ -1,0 +1,236 @@
+// Package seat is the service's meetings as its tools see them: it turns a tool's wishes into a keeper's joins and
+// commands, and what a keeper tells into a tool's results and events.
+package seat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/sys/unix"
+
+	"parley/cmd/parley/internal/station"
+	"parley/meeting/keeper"
+	"parley/meeting/wire"
+	"parley/platforms"
+	"parley/store"
+	"parley/tool"
+)
+
+// Door knows whose a link is. Its errors are *platforms.LinkError.
+type Door func(text string) (platforms.Platform, platforms.Link, error)
+
+// Options are what a Seat needs.
+type Options struct {
+	Keeper *keeper.Keeper
+	Door   Door
+	// Platforms are the names of the platforms that can be joined.
+	Platforms []string
+	Data      string
+	Models    string
+	// SpeechRun is the run folder of the speech process; empty: no local speech.
+	SpeechRun string
+	// Ready says whether live transcripts can be made, and if not, why. It is asked at each join.
+	Ready func(ctx context.Context) (ok bool, why string)
+	// Missing says what keeps this machine from attending meetings; empty: nothing. It is asked at each join.
+	Missing func() (what, remedy string)
+
+	Name              string // default name
+	Owner             string
+	OnAnnounceFailure string
+	Silence           time.Duration
+	Voice             string
+	Account           string
+	Sandbox           bool
+	// NoTracks hears the mix only, and knows who speaks by the page's marks alone.
+	NoTracks bool
+	Chromium string
+}
+
+// Seat implements tool.Meetings and tool.Watcher.
+type Seat struct{ o Options }
+
+// New makes a Seat.
+func New(o Options) *Seat { return &Seat{o} }
+
+const (
+	// joinWait is how long meeting_join waits to say more than "requested".
+	joinWait = 15 * time.Second
+	// leastRoom is the free disk space a join asks for: an hour of recording and some.
+	leastRoom = 64 << 20
+)
+
+// Join starts attending.
+func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.Status, error) {
+	platform, link, err := s.o.Door(a.URL)
+	if err != nil {
+		return tool.Status{}, s.linkError(err)
+	}
+	if what, remedy := s.o.Missing(); what != "" {
+		return tool.Status{}, tool.Fail(tool.CodeMissingDependency, "what", what, "remedy", remedy)
+	}
+	if a.Engine != "" && a.Engine != "chromium" {
+		return tool.Status{}, tool.Fail(tool.CodeEngineUnavailable, "engine", a.Engine, "remedy", "Meetings are joined with chromium.")
+	}
+	if a.Profile != "" {
+		return tool.Status{}, tool.Fail(tool.CodeProfileUnknown, "profile", a.Profile)
+	}
+	if a.Rejoin == "once" {
+		return tool.Status{}, tool.Fail(tool.CodeBadArgument, "what", "rejoin: once is not offered; never is the only way")
+	}
+	if a.Record && !a.DryRun {
+		if free, ok := room(s.o.Data); ok && free < leastRoom {
+			return tool.Status{}, tool.Fail(tool.CodeNoDiskSpace, "free", fmt.Sprintf("%d MB", free>>20))
+		}
+	}
+	transcribe, why := false, ""
+	if a.LiveTranscript == nil || *a.LiveTranscript {
+		if transcribe, why = s.o.Ready(ctx); !transcribe && a.LiveTranscript == nil {
+			why = "no live transcript: " + why
+		} else if !transcribe {
+			return tool.Status{}, tool.Fail(tool.CodeSpeechUnavailable, "what", why)
+		}
+	}
+	permit := func(name string) bool { return slices.Contains(a.Permits, name) }
+	start := wire.Start{
+		Link: link.URL, Platform: platform.Name, Name: withWord(orElse(a.Name, s.o.Name)), Owner: s.o.Owner, DryRun: a.DryRun,
+		Permits: wire.Permits{
+			Record: permit("record"), Speak: permit("speak"), Chat: permit("chat"), AcceptGates: permit("accept_consent"),
+			NoAnnounce: a.Announce == "none",
+		},
+		Wishes: wire.Wishes{
+			Record: a.Record && permit("record"), Transcribe: transcribe && permit("record"), Partials: a.Partials,
+			Announce: a.Announce, AnnounceReason: a.AnnounceReason, AnnounceText: a.AnnounceText,
+			OnAnnounceFailure: orElse(a.OnAnnounceFailure, s.o.OnAnnounceFailure), StayOnOptOut: !a.LeaveOnOptout, AskHuman: a.AskHuman,
+		},
+		Limits: wire.Limits{
+			MaxWait:    int64(a.MaxWaitAdmitMin * 60_000),
+			AloneAfter: int64(a.AloneLeaveSec) * 1000, AloneAtFirst: max(int64(a.AloneLeaveSec)*1000, 120_000),
+		},
+		Paths:   wire.Paths{Models: s.o.Models},
+		Speech:  wire.Speech{RunDir: s.o.SpeechRun, Lang: a.Lang, SilenceMS: s.o.Silence.Milliseconds(), Voice: s.o.Voice, NoTracks: s.o.NoTracks},
+		Account: s.o.Account, Sandbox: s.o.Sandbox, Browser: wire.Browser{Path: s.o.Chromium},
+	}
+	if start.Extra, err = station.Carry(link); err != nil {
+		return tool.Status{}, tool.Fail(tool.CodeInternal).Because(err)
+	}
+	if a.VADSilence != nil {
+		start.Speech.SilenceMS = int64(*a.VADSilence * 1000)
+	}
+	wait := joinWait
+	if !a.Wait {
+		wait = 0
+	}
+	st, err := s.o.Keeper.Join(ctx, keeper.JoinRequest{
+		Tenant: by.Tenant.ID, Platform: platform.Name, Key: link.Key, AllowDuplicate: a.AllowDuplicate, Wait: wait, Start: start,
+	})
+	if err != nil {
+		return tool.Status{}, s.fail(err, "")
+	}
+	out := s.status(st)
+	if why != "" && !st.Existing {
+		out.Warnings = append(out.Warnings, why)
+	}
+	return out, nil
+}
+
+func orElse(s, other string) string {
+	if s != "" {
+		return s
+	}
+	return other
+}
+
+// machineWords say that a name is a machine's.
+var machineWords = []string{"ai", "bot", "notetaker", "assistant", "recorder", "agent", "ki", "ии", "ші", "robot", "notiz-ki", "scribe"}
+
+// withWord adds to a name that it is a machine's, unless it says so.
+func withWord(name string) string {
+	for _, w := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if slices.Contains(machineWords, w) {
+			return name
+		}
+	}
+	return name + " (AI notetaker)"
+}
+
+func room(dir string) (free int64, ok bool) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, false
+	}
+	return int64(st.Bavail) * st.Bsize, true
+}
+
+// MaxMeetings is the limit that a setting of 0 stands for.
+func MaxMeetings(setting int) int {
+	if setting > 0 {
+		return setting
+	}
+	return 2 * runtime.NumCPU()
+}
+
+func (s *Seat) linkError(err error) error {
+	var l *platforms.LinkError
+	if !errors.As(err, &l) {
+		return tool.Fail(tool.CodeBadLink, "what", err.Error())
+	}
+	switch {
+	case l.Kind == platforms.Unsupported && l.Platform == "":
+		return tool.Fail(tool.CodeUnknownPlatform, "known", strings.Join(s.o.Platforms, ", "))
+	case l.Kind == platforms.Unsupported, l.Kind == platforms.NoModule:
+		return tool.Fail(tool.CodeUnsupported, "platform", platforms.Title(l.Platform), "what", l.Text)
+	}
+	return tool.Fail(tool.CodeBadLink, "what", l.Text)
+}
+
+// fail turns an error of the keeper into one of the catalogue.
+func (s *Seat) fail(err error, id string) error {
+	var full *store.FullError
+	var w *wire.Error
+	switch {
+	case errors.As(err, &full):
+		return tool.Fail(tool.CodeMeetingsFull, "running", full.Running, "max", full.Max)
+	case errors.Is(err, keeper.ErrNotFound), errors.Is(err, store.ErrNotFound):
+		return tool.Fail(tool.CodeMeetingNotFound, "meeting_id", id)
+	case errors.Is(err, keeper.ErrClosing):
+		return tool.Fail(tool.CodeShuttingDown)
+	case errors.Is(err, keeper.ErrElsewhere):
+		return tool.Fail(tool.CodeWorkerFailed, "what", err.Error())
+	case errors.Is(err, keeper.ErrWriting):
+		return tool.Fail(tool.CodeRecordingWriting, "meeting_id", id)
+	case errors.Is(err, keeper.ErrNoFile):
+		return tool.Fail(tool.CodeNoRecording, "meeting_id", id)
+	case errors.As(err, &w):
+		return s.refusal(w, id)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return err // the choke point words it
+	}
+	return tool.Fail(tool.CodeWorkerFailed, "what", err.Error()).Because(err)
+}
+
+// refusal words what a meeting's process answered.
+func (s *Seat) refusal(w *wire.Error, id string) error {
+	switch w.Code {
+	case wire.CodeNotYet:
+		return tool.Fail(tool.CodeNotAdmitted, "meeting_id", id, "state", w.Text)
+	case wire.CodeOver:
+		return tool.Fail(tool.CodeMeetingEnded, "meeting_id", id, "reason", w.Text)
+	case wire.CodeNotAllowed:
+		return tool.Fail(tool.CodeNotPermitted, "permit", w.Text)
+	case wire.CodeBusy:
+		return tool.Fail(tool.CodeAlreadySpeaking)
+	case wire.CodeBadInput:
+		return tool.Fail(tool.CodeBadArgument, "what", w.Text)
+	case wire.CodeUnavailable:
+		return tool.Fail(tool.CodeUnsupported, "platform", "This meeting", "what", w.Text)
+	case wire.CodeUncertain:
+		return tool.Fail(tool.CodeChatNotConfirmed)
+	}
+	return tool.Fail(tool.CodeWorkerFailed, "what", w.Text)
+}

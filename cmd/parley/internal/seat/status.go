@@ -1,0 +1,117 @@
+package seat
+
+import (
+	"time"
+
+	"parley/meeting/keeper"
+	"parley/meeting/wire"
+	"parley/tool"
+)
+
+// status words how a meeting is.
+func (s *Seat) status(st keeper.Status) tool.Status {
+	out := tool.Status{
+		Meeting: st.ID, Platform: st.Platform, State: tool.State(st.State), Existing: st.Existing,
+		Reason: st.Reason, HeldBy: st.HeldBy, JoinedAs: st.JoinedAs, Name: st.Name,
+		Recording: st.Recording, RecordingSeconds: st.RecordingSeconds, RecordingState: recordingState(st),
+		RecordingPath: st.RecordingPath, RecordingBytes: st.RecordingBytes,
+		Optout: st.Objected, SpeakerLabels: st.Speakers, Microphone: st.Microphone, Camera: st.Camera,
+		MicOpen: st.MicOpen, MuteError: st.MuteError, HandUp: st.HandUp, Speaking: st.Speaking != "",
+		Warnings: st.Warnings, DurationS: st.DurationS, Next: st.Next,
+	}
+	if st.Reason != "" {
+		out.ReasonText = sentence(st.What, st.Try)
+	}
+	if st.People != nil && st.People.Count >= 0 {
+		n := st.People.Count
+		out.Participants = &n
+	}
+	if st.People != nil {
+		out.People = people(st.People.People)
+	}
+	if st.Announce != nil {
+		out.Announce = announced(st.Announce)
+	}
+	if st.Transcript != "" {
+		out.LiveTranscript = &tool.Transcribe{State: st.Transcript, Segments: int(st.Segments)}
+		if st.Transcript != "off" {
+			private := true // the local engine keeps nothing
+			out.LiveTranscript.Engine, out.LiveTranscript.ZeroRetention = "local", &private
+		}
+		if st.LagMS > 0 {
+			lag := float64(st.LagMS) / 1000
+			out.LiveTranscript.FinalLagS = &lag
+		}
+	}
+	for _, q := range st.Questions {
+		if q.Closed == "" {
+			out.Question = question(q, time.Now())
+		}
+	}
+	out.RequestedAt, out.AdmittedAt, out.EndedAt = timeOf(st.Requested), timeOf(st.Admitted), timeOf(st.EndedAt)
+	out.Hint = hint(out)
+	return out
+}
+
+func recordingState(st keeper.Status) string {
+	switch {
+	case st.Deleted:
+		return "deleted"
+	case st.Recording:
+		return "writing"
+	case st.RecordingClosed && st.RecordingBytes > 0:
+		return "ready"
+	case st.RecordingSeconds > 0:
+		return "writing"
+	}
+	return "none"
+}
+
+func hint(s tool.Status) string {
+	switch {
+	case s.Question != nil:
+		return "answer the question with meeting_answer"
+	case s.State == tool.Ended && s.RecordingState == "ready":
+		return "call recording_get {meeting_id}"
+	case s.State == tool.Ended:
+		return ""
+	case s.State == tool.Attending:
+		return "meeting_listen {meeting_id, since} tells what happens"
+	}
+	return "meeting_listen {meeting_id, since} tells when we are let in"
+}
+
+func sentence(what, try string) string {
+	if try == "" {
+		return what
+	}
+	return what + " " + try
+}
+
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func people(list []wire.Person) []tool.Person {
+	out := make([]tool.Person, 0, len(list))
+	for _, p := range list {
+		out = append(out, tool.Person(p))
+	}
+	return out
+}
+
+func announced(a *wire.Announced) *tool.Announced {
+	return &tool.Announced{Mode: a.Mode, SentTo: a.SentTo, Reason: a.Reason, Failures: a.Failures}
+}
+
+func question(q *wire.Question, at time.Time) *tool.Question {
+	out := &tool.Question{ID: q.ID, Kind: q.Kind, Text: q.Text, Choices: q.Choices, Default: q.Default}
+	if q.RemainingMS > 0 {
+		d := at.Add(time.Duration(q.RemainingMS) * time.Millisecond)
+		out.Deadline = &d
+	}
+	return out
+}

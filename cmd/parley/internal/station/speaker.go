@@ -1,0 +1,151 @@
+package station
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/audio"
+	"parley/audio/pulse"
+	"parley/internal/proc"
+	"parley/meeting"
+)
+
+// duckLevel is how much quieter we are while we find out whether somebody interrupts, in dB.
+const duckLevel = -18
+
+// speaker is the sound server's player as the voice's. It is there before the server is.
+type speaker struct {
+	log *slog.Logger
+
+	mu     sync.Mutex
+	player *pulse.Player
+	now    *pulse.Playing
+}
+
+func (s *speaker) open(ctx context.Context, server *pulse.Server) error {
+	p, err := server.Player(ctx, pulse.PlayerOptions{OnEvent: func(e pulse.PlayerEvent) {
+		if e.Kind == pulse.PlayerUnderrun {
+			s.log.Warn("the machine was too slow for our own voice")
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.player = p
+	s.mu.Unlock()
+	return nil
+}
+
+func (s *speaker) close() error {
+	s.mu.Lock()
+	p := s.player
+	s.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	return p.Close()
+}
+
+func (s *speaker) play(ctx context.Context, next func(context.Context) ([]int16, error), started func()) (playResult, error) {
+	s.mu.Lock()
+	p := s.player
+	s.mu.Unlock()
+	if p == nil {
+		return playResult{}, meeting.ErrCannot
+	}
+	now, err := p.Play(ctx, pulse.PiecesFunc(next))
+	if err != nil {
+		return playResult{}, err
+	}
+	s.mu.Lock()
+	s.now = now
+	s.mu.Unlock()
+	select {
+	case <-now.Started():
+		started()
+		<-now.Done() // ends with its pieces, with stop, with ctx, or with the server
+	case <-now.Done():
+	}
+	s.mu.Lock()
+	if s.now == now {
+		s.now = nil
+	}
+	s.mu.Unlock()
+	p.Restore()
+	out := now.Outcome()
+	res := playResult{samples: out.Played, gap: time.Duration(out.Gap) * time.Second / audio.SpeakRate}
+	if errors.Is(out.Err, pulse.ErrStopped) {
+		res.interrupted = true
+		return res, nil
+	}
+	return res, out.Err
+}
+
+func (s *speaker) stop() {
+	s.mu.Lock()
+	now := s.now
+	s.mu.Unlock()
+	if now != nil {
+		now.Stop()
+	}
+}
+
+func (s *speaker) duck(on bool) {
+	s.mu.Lock()
+	p := s.player
+	s.mu.Unlock()
+	switch {
+	case p == nil:
+	case on:
+		p.Duck(duckLevel)
+	default:
+		p.Restore()
+	}
+}
+
+// decode gives a sound file's samples at the speaking rate, by ffmpeg, up to a little more than the longest file
+// that is played.
+func decode(ctx context.Context, path string) ([]int16, error) {
+	pr, pw := io.Pipe()
+	var complaint strings.Builder
+	child, err := proc.Start(proc.Spec{
+		Name: "ffmpeg", Path: "/usr/bin/env", Args: []string{"ffmpeg", "-nostdin", "-v", "error", "-i", path,
+			"-t", strconv.Itoa(int(maxFile/time.Second) + 1), "-vn", "-f", "s16le", "-ac", "1", "-ar", strconv.Itoa(audio.SpeakRate), "-"},
+		Stdout: pw, Stderr: &complaint,
+	})
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, child.Kill)
+	defer stop()
+	go func() { <-child.Done(); _ = pw.Close() }()
+	raw, err := io.ReadAll(pr)
+	<-child.Done()
+	switch {
+	case err != nil:
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case child.Err() != nil:
+		return nil, fmt.Errorf("this file cannot be played: %s", lastLine(complaint.String()))
+	}
+	pcm := make([]int16, len(raw)/2)
+	for i := range pcm {
+		pcm[i] = int16(binary.LittleEndian.Uint16(raw[2*i:]))
+	}
+	return pcm, nil
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}

@@ -84,5 +84,7 @@ export class Chat {
 function grow() {
   const field = $('message');
   field.style.height = 'auto';
-  field.style.height = Math.min(field.scrollHeight, 140) + 'px';
+  const needs = field.scrollHeight + field.offsetHeight - field.clientHeight;
+  field.style.height = Math.min(needs, 140) + 'px';
+  field.style.overflowY = needs > 140 ? 'auto' : 'hidden';
 }

@@ -41,7 +41,8 @@ document.title = room;
 $('name').value = new URLSearchParams(location.search).get('name') ?? remembered();
 micChanged();
 paintButtons();
-microphone.prepare();
+if (navigator.mediaDevices) microphone.prepare();
+else $('lobby-insecure').hidden = false;
 
 function remembered() {
   try { return localStorage.getItem('parley-name') ?? ''; } catch { return ''; }
@@ -256,7 +257,23 @@ $('chat-button').addEventListener('click', () => panel('chat', $('chat-panel').h
 $('people-button').addEventListener('click', () => panel('people', $('people-panel').hidden, true));
 $('copy').addEventListener('click', copyLink);
 $('leave').addEventListener('click', () => { signal.leave(); finish('left'); });
-$('end-all').addEventListener('click', () => signal.put({ type: 'end-all' }));
+// Ending is for everyone and cannot be undone: the button asks once more.
+let sure;
+$('end-all').addEventListener('click', () => {
+  if (!sure) {
+    $('end-all').textContent = t('host.endSure');
+    sure = setTimeout(calm, 4000);
+    return;
+  }
+  calm();
+  signal.put({ type: 'end-all' });
+});
+$('end-all').addEventListener('blur', calm);
+function calm() {
+  clearTimeout(sure);
+  sure = undefined;
+  $('end-all').textContent = t('host.end');
+}
 $('play-sound').addEventListener('click', () => { $('play-sound').hidden = true; sound.resume(); });
 for (const b of document.querySelectorAll('[data-close]')) b.addEventListener('click', () => panel(b.dataset.close, false, true));
 
@@ -345,8 +362,13 @@ $('controls').addEventListener('keydown', event => {
 
 function banner(text) { $('banner').textContent = text; }
 
-// say has a screen reader speak.
-function say(text) { $('announce').textContent = text; }
+// say has a screen reader speak, also when it is the same again.
+let saying;
+function say(text) {
+  $('announce').textContent = '';
+  clearTimeout(saying);
+  saying = setTimeout(() => { $('announce').textContent = text; }, 60);
+}
 
 // note shows a line for a moment, and has it spoken.
 function note(text, stays = 4000) {

@@ -109,7 +109,9 @@ type (
 	RecordingDeleted struct {
 		Op     Op
 		Marked bool
-		Err    error
+		// Was is what there had been.
+		Was Recorded
+		Err error
 	}
 	TranscriptStarted struct {
 		Op  Op

@@ -36,7 +36,7 @@ func (m *Machine) leave(r Reason, why Transition) {
 	m.enter(Leaving, limits[Leaving], why)
 	m.ask.closeAll(m, "withdrawn")
 	m.silence("leave")
-	if m.chat.confirming() {
+	if m.stillToConfirm() {
 		m.life.out.talk = m.now.Add(talkTime)
 	}
 	if !r.Ending().Expected && !before.In() && !m.life.out.pageGone {
@@ -55,7 +55,7 @@ func (m *Machine) settleLeaving() {
 	if out.pageGone || !out.open {
 		out.left = true
 	}
-	if !out.left && out.hangUp.IsZero() && out.picture.IsZero() && (out.talk.IsZero() || !m.chat.confirming()) && m.voice.quiet() {
+	if !out.left && out.hangUp.IsZero() && out.picture.IsZero() && (out.talk.IsZero() || !m.stillToConfirm()) && m.voice.quiet() {
 		out.hangUp = m.now.Add(hangUpTime)
 		m.do(LeaveCall{})
 	}
@@ -91,6 +91,7 @@ func (m *Machine) expireLeaving() {
 	}
 	if m.due(out.talk) {
 		out.talk = time.Time{}
+		m.consent.confirm = time.Time{}
 		m.chat.giveUpConfirming()
 	}
 	if !out.left && m.due(out.hangUp) {

@@ -6,7 +6,7 @@ import "time"
 // It holds no content: neither chat text nor speech.
 type LedgerEntry struct {
 	At time.Time `json:"at"`
-	// What is announced, announce-failed, not-announced, joined-late, recording-started, recording-stopped,
+	// What is announced, announce-failed, not-announced, present (whom the page showed shortly after), joined-late, recording-started, recording-stopped,
 	// objection, deletion-asked, deleted, delete-failed, confirmed.
 	What string `json:"what"`
 	// How is chat, host, voice, tool, none.

@@ -26,7 +26,8 @@ type objections struct {
 	gone    bool // the receipt is here
 	failed  bool // given up; the marker (or the next start) has to finish it
 	stops   []string
-	seconds float64
+	was     Recorded // what there had been
+	sender  string
 	confirm time.Time // when to confirm at the latest; zero: nothing to confirm
 	done    bool      // the confirmation was posted, or cannot be
 }
@@ -49,20 +50,19 @@ func (m *Machine) object(by, id, sender, lang string) {
 	if c.objected() || m.life.state == Ended {
 		return
 	}
-	c.by = by
+	c.by, c.sender = by, sender
 	m.note(LedgerEntry{What: "objection", How: by, Lang: lang, People: []LedgerPerson{{ID: id, Name: sender}}})
 	m.chat.dropAnnouncements()
 	m.announce.sending, m.announce.lateAt = false, time.Time{}
 	m.silence("objection")
 	m.ask.closeKind(m, askAnnounce)
-	m.tell(wire.Report{OptOut: &wire.OptOut{By: by, Sender: sender, Lang: lang, Leaving: !m.o.StayOnOptOut, Seconds: c.seconds}})
+	m.tell(wire.Report{OptOut: &wire.OptOut{By: by, Sender: sender, Lang: lang, Leaving: !m.o.StayOnOptOut}})
 	c.confirm = m.now.Add(confirmAfter)
 	c.erase(m, "")
-	if m.life.state == Announcing {
-		m.attend()
-	}
 	if !m.o.StayOnOptOut {
 		m.leave(ReasonObjection, Transition{})
+	} else if m.life.state == Announcing {
+		m.attend()
 	}
 }
 
@@ -70,7 +70,7 @@ func (m *Machine) object(by, id, sender, lang string) {
 func (c *objections) erase(m *Machine, id string) {
 	if id != "" {
 		if c.gone {
-			m.answer(id, wire.Answer{Deleted: &wire.Deleted{AtUnixMS: m.now.UnixMilli(), Seconds: c.seconds}})
+			m.answer(id, c.receipt(m))
 			return
 		}
 		c.stops = append(c.stops, id)
@@ -104,12 +104,15 @@ func (m *Machine) recordingDeleted(ev RecordingDeleted) {
 		return
 	}
 	c.gone = true
+	if c.was.Bytes == 0 { // a second try finds less than the first
+		c.was = ev.Was
+	}
 	m.life.bundle = ""
 	m.note(LedgerEntry{What: "deleted"})
 	if c.objected() {
-		m.tell(wire.Report{OptOut: &wire.OptOut{By: c.by, Leaving: !m.o.StayOnOptOut, Deleted: true, Seconds: c.seconds}})
+		m.tell(wire.Report{OptOut: &wire.OptOut{By: c.by, Sender: c.sender, Leaving: !m.o.StayOnOptOut, Deleted: true, Seconds: c.was.Seconds}})
 	}
-	c.answer(m, wire.Answer{Deleted: &wire.Deleted{AtUnixMS: m.now.UnixMilli(), Seconds: c.seconds}})
+	c.answer(m, c.receipt(m))
 	m.confirmNow()
 	m.changed()
 }
@@ -127,6 +130,10 @@ func (m *Machine) eraseFailed(err error) {
 	c.answer(m, wire.Answer{Error: &wire.Error{Code: wire.CodeFailed,
 		Text: "recording has stopped, but the file could not be removed; the next start of the service tries again (see the log)"}})
 	m.confirmNow()
+}
+
+func (c *objections) receipt(m *Machine) wire.Answer {
+	return wire.Answer{Deleted: &wire.Deleted{AtUnixMS: m.now.UnixMilli(), Seconds: c.was.Seconds, Bytes: c.was.Bytes}}
 }
 
 func (c *objections) answer(m *Machine, a wire.Answer) {
@@ -172,6 +179,11 @@ func (m *Machine) confirmNow() {
 		key = "confirm.both"
 	}
 	m.chat.push(m, post{op: m.nextOp(), text: Text(m.o.Langs, key, m.o.Name, m.o.Owner), to: m.audience(), first: true, confirms: true})
+}
+
+// stillToConfirm says that an objection was obeyed and nobody was told so yet.
+func (m *Machine) stillToConfirm() bool {
+	return m.chat.confirming() || !m.consent.confirm.IsZero()
 }
 
 // spokenObjection looks for an objection in what was said; who speaks of objections in general is not taken for one.

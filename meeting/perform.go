@@ -141,8 +141,9 @@ func (p *performer) one(e Effect) {
 		})
 	case DeleteRecording:
 		p.run(eraseTime, func(ctx context.Context) Event {
+			was := p.recorded()
 			marked, err := p.delete(ctx)
-			return RecordingDeleted{Op: e.Op, Marked: marked, Err: err}
+			return RecordingDeleted{Op: e.Op, Marked: marked, Was: was, Err: err}
 		})
 	case StartTranscript:
 		p.run(transcriptStartTime, func(ctx context.Context) Event {
@@ -383,11 +384,18 @@ func (p *performer) tell(r wire.Report) {
 
 // measure fills in what only the recorder knows.
 func (p *performer) measure(s *wire.Status) {
-	if p.ports.Recorder == nil || s.RecordingClosed || s.Deleted {
+	if s.RecordingClosed || s.Deleted {
 		return
 	}
-	r := p.ports.Recorder.Recorded()
+	r := p.recorded()
 	s.RecordingSeconds, s.RecordingBytes, s.RecordingGapS, s.RecordingParts = r.Seconds, r.Bytes, r.Gap, r.Parts
+}
+
+func (p *performer) recorded() Recorded {
+	if p.ports.Recorder == nil {
+		return Recorded{}
+	}
+	return p.ports.Recorder.Recorded()
 }
 
 // keep writes how it came about. It happens once, at the end, and on the spot: the files are small.

@@ -121,6 +121,9 @@ func (m *Machine) seenPeople(ev SeenPeople) {
 	}
 	if !p.seen && !m.now.After(m.announce.blind) {
 		m.remember(hereIn(ev.People), ev.Count)
+		p.list = ev.People
+		m.note(LedgerEntry{What: "present", People: p.ledger(hereIn(ev.People)), Count: max(ev.Count-1, 0)})
+		p.list = nil
 	}
 	changed := !p.seen || p.count != ev.Count || !samePeople(p.list, ev.People)
 	p.seen, p.count, p.list = true, ev.Count, ev.People

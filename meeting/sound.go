@@ -51,6 +51,8 @@ func (r *runner) over() bool {
 // hearing is the gate and the two behind it.
 type hearing struct {
 	gate     bool
+	begun    bool // the gate was open
+	recorded bool // the recorder ran
 	stopped  bool // told to stop: nothing starts again in this meeting
 	recorder runner
 	words    runner
@@ -103,10 +105,12 @@ func (m *Machine) settleSound() {
 	}
 	// The transcriber keeps what passes while it starts; a recorder has to stand first, or the beginning were lost
 	// from the file alone and the two would not begin together.
-	open := m.mayHear() && (h.recorder.stage == stageOn || h.words.live()) && h.recorder.stage != stageStarting
+	// Once they have begun, the one goes on while the other is made anew.
+	open := m.mayHear() && (h.recorder.stage == stageOn || h.words.live()) && (h.begun || h.recorder.stage != stageStarting)
 	if open != h.gate {
 		h.gate = open
 		if open {
+			h.begun = true
 			m.do(OpenGate{})
 		} else {
 			m.do(CloseGate{})
@@ -133,6 +137,7 @@ func (m *Machine) recorderStarted(ev RecorderStarted) {
 		return
 	}
 	r.stage, r.until, r.since = stageOn, time.Time{}, m.now
+	m.sound.recorded = true
 	m.note(LedgerEntry{What: "recording-started"})
 	m.changed()
 }
@@ -193,7 +198,9 @@ func (m *Machine) recorderStopped(ev RecorderStopped) {
 		file := ev.Recorded
 		m.sound.file = &file
 	}
-	m.note(LedgerEntry{What: "recording-stopped"})
+	if m.sound.recorded {
+		m.note(LedgerEntry{What: "recording-stopped"})
+	}
 	m.stopAnswered()
 	m.changed()
 }

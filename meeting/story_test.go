@@ -135,6 +135,7 @@ func (s *story) play(line string) error {
 	case "options":
 		return s.options(words[1:])
 	case "world":
+
 		key, how, _ := strings.Cut(rest, ": ")
 		s.world[key] = how
 		return nil

@@ -215,7 +215,7 @@ func (m *Machine) spoken(u *utterance, p Played, err error) {
 			m.mic.hold = m.now.Add(micHoldBound)
 		case u.micWasOn && !m.mic.hold.IsZero():
 			m.mic.hold = m.now.Add(micHoldBound)
-		case m.mic.device == DeviceOn || m.mic.op != 0:
+		case u.cut == "" && (m.mic.device == DeviceOn || m.mic.op != 0):
 			m.mic.linger = m.now.Add(micLinger)
 		}
 	}

@@ -2,80 +2,101 @@ package meeting
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"parley/meeting/wire"
 )
 
-// watcher looks at every step from outside and holds the machine to what must be true whatever happens.
+// watcher looks at every step from outside and holds the machine to what must be true whatever happens. It keeps its
+// own account of what was said and heard, so that a wrong flag inside the machine does not blind it.
 type watcher struct {
 	errs     []error
-	tried    bool // an announcement came back, or none was to be made
+	sent     map[Op]time.Time // announcements on their way
+	tried    bool             // one came back or was given up, or none was to be made
+	reached  Audience         // whom one is proven to have reached
 	objected bool
 	ended    bool
 	gate     bool
 	waiting  map[string]bool
-	mic      bool // it was last told to be on
+	answered map[string]int
 }
 
-func newWatcher() *watcher { return &watcher{waiting: map[string]bool{}} }
+func newWatcher() *watcher {
+	return &watcher{sent: map[Op]time.Time{}, waiting: map[string]bool{}, answered: map[string]int{}}
+}
 
 func (w *watcher) fail(format string, args ...any) {
-	if len(w.errs) < 10 {
+	if len(w.errs) < 5 {
 		w.errs = append(w.errs, fmt.Errorf(format, args...))
 	}
 }
 
 func (w *watcher) saw(m *Machine, ev Event, effects []Effect) {
-	if c, ok := ev.(Command); ok && !w.waiting[c.ID] {
-		w.waiting[c.ID] = true
-	}
-	if c, ok := ev.(ChatSent); ok && c.Op == m.announce.op {
-		w.tried = true
-	}
-	if d := m.Deadline(); d.IsZero() != (m.State() == Ended) {
-		w.fail("state %s has the deadline %v", m.State(), d)
-	} else if !d.IsZero() && d.Before(m.now) {
-		w.fail("after %T a deadline lies in the past", ev)
-	}
+	w.event(m, ev)
 	// What is immediate is performed first, so that it is judged first too.
 	for _, e := range effects {
 		if _, ok := e.(Immediate); ok {
-			w.immediate(e)
+			w.immediate(m, e)
 		}
 	}
 	for _, e := range effects {
 		w.effect(m, e)
 	}
-	if m.State() == Ended {
-		w.ended = true
-		if len(w.waiting) > 0 {
-			w.fail("ended with %d commands unanswered", len(w.waiting))
+	w.after(m, ev)
+}
+
+func (w *watcher) event(m *Machine, ev Event) {
+	switch ev := ev.(type) {
+	case Command:
+		if !w.waiting[ev.ID] {
+			w.waiting[ev.ID] = true
 		}
-		if w.gate {
-			w.fail("ended with the gate open")
+	case ChatSent:
+		if _, ok := w.sent[ev.Op]; ok {
+			w.tried = true
+			delete(w.sent, ev.Op)
+			if ev.Err == nil && !ev.Receipt.Private && w.reached != Everyone {
+				w.reached = ev.Receipt.SentTo
+			}
+			if ev.Err == nil && ev.Receipt.SentTo == HostOnly && w.reached == "" {
+				w.reached = HostOnly
+			}
 		}
 	}
-	if w.gate && m.consent.objected() {
-		w.fail("the gate is open after an objection")
-	}
-	if m.mic.op != 0 && m.mic.on && !m.micWanted() && w.mic {
-		// Allowed while the act runs that was begun for a reason; it must not be begun without one.
-		w.mic = false
+	for op, at := range w.sent {
+		if m.now.Sub(at) >= chatTime || m.life.state.Over() {
+			w.tried = true
+			delete(w.sent, op)
+		}
 	}
 }
 
-func (w *watcher) immediate(e Effect) {
+// may says whether sound may pass, by what the watcher knows.
+func (w *watcher) may(m *Machine) bool {
+	switch {
+	case w.objected || w.ended:
+		return false
+	case m.o.Announce == AnnounceNone && m.o.Permits.NoAnnounce && m.o.AnnounceReason != "":
+		return m.State().In()
+	case !w.tried:
+		return false
+	}
+	switch m.o.OnAnnounceFailure {
+	case FailRecord:
+		return true
+	case FailHostOnly:
+		return w.reached != ""
+	}
+	return w.reached == Everyone || (w.reached == HostOnly && m.o.Announce == AnnounceHost)
+}
+
+func (w *watcher) immediate(m *Machine, e Effect) {
 	switch e.(type) {
 	case OpenGate:
 		w.gate = true
-		if !w.tried {
-			w.fail("sound passes before the announcement was tried")
-		}
-		if w.objected {
-			w.fail("sound passes after an objection")
-		}
-		if w.ended {
-			w.fail("sound passes after the end")
+		if !w.may(m) {
+			w.fail("sound passes: tried %t, reached %q, objected %t, ended %t", w.tried, w.reached, w.objected, w.ended)
 		}
 	case CloseGate:
 		w.gate = false
@@ -89,26 +110,27 @@ func (w *watcher) effect(m *Machine, e Effect) {
 		}
 	}
 	switch e := e.(type) {
+	case SendChat:
+		if strings.Contains(e.Text, "taking notes") {
+			w.sent[e.Op] = m.now
+		}
 	case StartRecorder, StartTranscript:
-		if !w.tried || w.objected {
-			w.fail("%T: announcement tried %t, objected %t", e, w.tried, w.objected)
+		if !w.may(m) {
+			w.fail("%T: tried %t, reached %q, objected %t", e, w.tried, w.reached, w.objected)
 		}
 	case Note:
-		if e.Entry.What == "not-announced" {
-			w.tried = true
-		}
+		w.objected = w.objected || e.Entry.What == "objection"
 	case Append:
 		if w.objected {
 			w.fail("a segment is kept after an objection")
 		}
 	case SetMicrophone:
-		w.mic = e.On
 		if e.On && !m.micWanted() {
 			w.fail("the microphone is opened for no reason")
 		}
 	case Answer:
-		if !w.waiting[e.ID] {
-			w.fail("%s was answered twice, or never asked", e.ID)
+		if w.answered[e.ID]++; !w.waiting[e.ID] {
+			w.fail("%s was answered %d times", e.ID, w.answered[e.ID])
 		}
 		delete(w.waiting, e.ID)
 	case Tell:
@@ -117,10 +139,41 @@ func (w *watcher) effect(m *Machine, e Effect) {
 }
 
 func (w *watcher) told(r wire.Report) {
-	if r.OptOut != nil {
-		w.objected = true
-	}
+	w.objected = w.objected || r.OptOut != nil
 	if r.Transcript != nil && w.objected {
 		w.fail("text is reported after an objection")
+	}
+	if r.Ended != nil {
+		w.ended = true
+	}
+}
+
+func (w *watcher) after(m *Machine, ev Event) {
+	d := m.Deadline()
+	switch {
+	case d.IsZero() != (m.State() == Ended):
+		w.fail("state %s has the deadline %v", m.State(), d)
+	case !d.IsZero() && !d.After(m.now):
+		w.fail("after %T something stays due", ev)
+	case m.State() == Ended && !w.ended:
+		w.fail("ended without telling")
+	case w.ended && m.State() != Ended:
+		w.fail("%s after the end", m.State())
+	}
+	if w.ended && len(w.waiting) > 0 {
+		w.fail("ended with %d commands unanswered", len(w.waiting))
+	}
+	if w.gate && (w.ended || w.objected) {
+		w.fail("the gate is open: ended %t, objected %t", w.ended, w.objected)
+	}
+	if w.gate && m.State() != Attending {
+		w.fail("the gate is open in state %s", m.State())
+	}
+	mc := &m.mic
+	if m.State().In() && mc.device == DeviceOn && !m.micWanted() && mc.op == 0 && mc.retry.IsZero() && mc.retries < micRetries {
+		w.fail("the microphone is on for no reason, and nothing is done about it")
+	}
+	if mc.hold.Sub(m.now) > micHoldBound || mc.linger.Sub(m.now) > micLinger {
+		w.fail("the microphone is held for too long")
 	}
 }

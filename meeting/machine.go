@@ -157,18 +157,14 @@ func (m *Machine) expire() {
 		if d.IsZero() || d.After(m.now) {
 			return
 		}
-		m.expireState()
-		m.expireDoor()
-		m.expireAnnouncement()
-		m.expireSound()
-		m.expireConsent()
-		m.expireChat()
-		m.expireMicrophone()
-		m.expireVoice()
-		m.expirePresence()
-		m.expireQuestions()
-		m.expireOrders()
-		m.expireLeaving()
+		for _, part := range []func(){
+			m.expireState, m.expireDoor, m.expireAnnouncement, m.expireSound, m.expireConsent, m.expireChat, m.expireMicrophone,
+			m.expireVoice, m.expirePresence, m.expireQuestions, m.expireOrders, m.expireLeaving,
+		} {
+			if m.life.state != Ended {
+				part()
+			}
+		}
 	}
 }
 

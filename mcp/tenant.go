@@ -313,6 +313,9 @@ func (ts *tenantServer) readTranscript(ctx context.Context, r *sdk.ReadResourceR
 
 // subscribe refuses what is not the caller's own: the library would note any address.
 func (ts *tenantServer) subscribe(ctx context.Context, r *sdk.SubscribeRequest) error {
+	if ts.s.o.Extend != nil && !strings.HasPrefix(r.Params.URI, "parley:") {
+		return nil // what was added from outside is not ours to judge
+	}
 	meeting, since, ok := parseTranscriptURI(r.Params.URI)
 	if !ok || since != 0 {
 		return sdk.ResourceNotFoundError(r.Params.URI)

@@ -123,13 +123,18 @@ func (r *run) send(s string) {
 	}
 }
 
+// line gives the next answer; notifications may come at any time.
 func (r *run) line() string {
 	r.t.Helper()
-	s, err := r.out.ReadString('\n')
-	if err != nil {
-		r.t.Fatalf("reading: %v; %s", err, r.stderr)
+	for {
+		s, err := r.out.ReadString('\n')
+		if err != nil {
+			r.t.Fatalf("reading: %v; %s", err, r.stderr)
+		}
+		if strings.Contains(s, `"id":`) {
+			return s
+		}
 	}
-	return s
 }
 
 // exit waits for the process and gives its code.

@@ -192,8 +192,26 @@ func number(s string) (*float64, error) {
 // Input writes the schema for arguments: members that are not declared are refused.
 func (s *Schema) Input() json.RawMessage { return s.write(true) }
 
-// Output writes the schema for results: members may be added later.
-func (s *Schema) Output() json.RawMessage { return s.write(false) }
+// Output writes the schema for results: members may be added later. Only the first level says what it means:
+// many hosts put the whole of it before their model, which reads the results themselves well enough.
+func (s *Schema) Output() json.RawMessage { return s.bare(1).write(false) }
+
+// bare is the schema without what explains levels below depth.
+func (s *Schema) bare(depth int) *Schema {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	if depth < 0 {
+		out.Doc = ""
+	}
+	out.Items = s.Items.bare(depth - 1)
+	out.Fields = make([]Field, len(s.Fields))
+	for i, f := range s.Fields {
+		out.Fields[i] = Field{Name: f.Name, Required: f.Required, Schema: f.Schema.bare(depth - 1)}
+	}
+	return &out
+}
 
 func (s *Schema) write(closed bool) json.RawMessage {
 	var b bytes.Buffer

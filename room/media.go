@@ -44,8 +44,9 @@ func newMedia(o Options, at *net.TCPAddr, tcp net.Listener) (*media, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("room: the sound's UDP port: %w", err), m.close())
 		}
-		m.udp = append(m.udp, c)
-		muxes = append(muxes, ice.NewUDPMuxDefault(ice.UDPMuxParams{UDPConn: c, Logger: quiet.NewLogger("udp")}))
+		socket := withFaults(c, o.Faults)
+		m.udp = append(m.udp, socket)
+		muxes = append(muxes, ice.NewUDPMuxDefault(ice.UDPMuxParams{UDPConn: socket, Logger: quiet.NewLogger("udp")}))
 	}
 	m.mux = ice.NewMultiUDPMuxDefault(muxes...)
 	m.tcp = ice.NewTCPMuxDefault(ice.TCPMuxParams{

@@ -57,6 +57,7 @@ type meeting struct {
 	seats []*seat // in the order of arrival; those who wait are in between
 	chat  []wire.Chat
 	seq   int64
+	door  bucket
 }
 
 // effect is something for the hall to do: one of the types below.
@@ -164,6 +165,9 @@ func (m *meeting) join(now time.Time, conn connID, r wire.Join) []effect {
 	// As many may wait as fit in; a host need not queue behind them.
 	if m.count(true) >= m.rules.MaxPeople || waits && m.count(false) >= m.rules.MaxPeople {
 		return refuse(wire.ReasonFull)
+	}
+	if !m.door.take(now, joinBurst, joinEvery) {
+		return refuse(wire.ReasonBusy)
 	}
 	id, token := m.fresh()
 	s := &seat{id: id, token: token, name: name, conn: conn, muted: r.Muted, host: host}

@@ -39,6 +39,9 @@ type Options struct {
 	// Hold is how long the seat of a lost participant is kept. Zero means 15 s.
 	Hold time.Duration
 
+	// Faults makes the network bad, for tests. Zero leaves it as it is.
+	Faults Faults
+
 	// Log takes what happens, without names, texts and addresses. Nil means slog.Default.
 	Log *slog.Logger
 }
@@ -55,6 +58,10 @@ const (
 	// chatBurst messages may be sent at once, then one every chatEvery.
 	chatBurst = 8
 	chatEvery = time.Second
+	// joinBurst people may join a room at once, then one every joinEvery, so that nobody can keep those inside busy
+	// with the door. Coming back to a seat does not count.
+	joinBurst = 40
+	joinEvery = 250 * time.Millisecond
 	// requestBurst requests may be sent at once, then one every requestEvery; who sends more is cut off.
 	requestBurst = 120
 	requestEvery = 50 * time.Millisecond

@@ -5,7 +5,7 @@ import { $, el, set, setIcon } from './dom.js';
 import { People } from './people.js';
 import { Signal } from './signal.js';
 import { Microphone, Sound } from './sound.js';
-import { load, t } from './words.js';
+import { apart, load, t } from './words.js';
 
 const room = decodeURIComponent(location.pathname.split('/').filter(Boolean).pop());
 const hostKey = new URLSearchParams(location.hash.slice(1)).get('host') ?? '';
@@ -26,7 +26,7 @@ const chat = new Chat(message => signal.put(message), line => {
   if (!$('chat-panel').hidden) return;
   unread++;
   paintButtons();
-  say(t('chat.from', { name: line.name }));
+  say(t('chat.from', { name: apart(line.name) }));
 });
 
 // ---- screens
@@ -161,8 +161,8 @@ const does = {
   here({ person }) {
     const before = people.show(person);
     paintButtons();
-    if (!before) note(t('people.came', { name: person.name }));
-    else if (person.hand && !before.hand && person.id !== people.self) note(t('people.raised', { name: person.name }));
+    if (!before) note(t('people.came', { name: apart(person.name) }));
+    else if (person.hand && !before.hand && person.id !== people.self) note(t('people.raised', { name: apart(person.name) }));
     else if (person.id === people.self && person.host && !before.host) note(t('host.now'));
   },
   gone({ id, reason }) {
@@ -170,7 +170,7 @@ const does = {
     people.drop(id);
     sound.drop(id);
     paintButtons();
-    note(t(reason === 'removed' ? 'people.removed' : 'people.left', { name: who }));
+    note(t(reason === 'removed' ? 'people.removed' : 'people.left', { name: apart(who) }));
   },
   speaking({ id, on }) { people.speaking(id, on); },
   chat(line) { chat.add(line); },
@@ -297,12 +297,12 @@ function paintButtons() {
   const up = !!self?.hand;
   $('hand').setAttribute('aria-pressed', String(up));
   label($('hand'), t(up ? 'hand.lower' : 'hand.raise'), t(up ? 'hand.short.lower' : 'hand.short.raise'));
-  label($('chat-button'), unread ? t('chat.unread', { n: unread }) : t('chat.title'), t('chat.title'));
+  label($('chat-button'), unread ? t('chat.unread', { n: unread }) : t('chat.title'), t('chat.short'));
   badge($('chat-button'), unread);
-  label($('people-button'), t('people.count', { n: people.count }), t('people.title'));
+  label($('people-button'), t('people.count', { n: people.count }), t('people.short'));
   badge($('people-button'), people.count);
   label($('copy'), t('link.copy'), t('link.short'));
-  label($('leave'), t('leave'), t('leave'));
+  label($('leave'), t('leave'), t('leave.short'));
   $('host-tools').hidden = !people.host;
 }
 
@@ -373,7 +373,7 @@ function say(text) {
 // note shows a line for a moment, and has it spoken.
 function note(text, stays = 4000) {
   say(text);
-  const line = el('p', { dir: 'auto', textContent: text });
+  const line = el('p', { textContent: text });
   $('notes').append(line);
   while ($('notes').childElementCount > 3) $('notes').firstElementChild.remove();
   setTimeout(() => line.remove(), stays);

@@ -22,3 +22,6 @@ export function t(key, values = {}) {
   const text = words[key] ?? english[key] ?? key;
   return text.replace(/\{(\w+)\}/g, (whole, name) => Object.hasOwn(values, name) ? String(values[name]) : whole);
 }
+
+// apart keeps the direction of a name's letters from turning the sentence around it.
+export function apart(name) { return `\u2068${name}\u2069`; }

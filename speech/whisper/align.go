@@ -87,25 +87,43 @@ func (a *attention) starts(frames int) []int {
 
 // median7 replaces each value by the median of the seven around it; beyond the ends the row is mirrored.
 func median7(dst, src []float64) {
-	var w [7]float64
 	n := len(src)
 	if n < 4 {
 		copy(dst, src)
 		return
 	}
-	for i := range src {
-		for k := range w {
-			j := i + k - 3
-			if j < 0 {
-				j = -j
-			}
-			if j >= n {
-				j = 2*(n-1) - j
-			}
-			w[k] = src[j]
+	at := func(i int) float64 {
+		if i < 0 {
+			i = -i
 		}
-		slices.Sort(w[:])
+		if i >= n {
+			i = 2*(n-1) - i
+		}
+		return src[i]
+	}
+	// The window is kept sorted: from one place to the next one value goes and one comes.
+	var w [7]float64
+	for k := range w {
+		w[k] = at(k - 3)
+	}
+	slices.Sort(w[:])
+	for i := range src {
 		dst[i] = w[3]
+		if i == n-1 {
+			break
+		}
+		gone, come := at(i-3), at(i+4)
+		k := 0
+		for k < 6 && w[k] != gone {
+			k++
+		}
+		for ; k < 6 && w[k+1] < come; k++ {
+			w[k] = w[k+1]
+		}
+		for ; k > 0 && w[k-1] > come; k-- {
+			w[k] = w[k-1]
+		}
+		w[k] = come
 	}
 }
 

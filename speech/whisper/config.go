@@ -84,8 +84,11 @@ func ParseConfig(b []byte) (Config, error) {
 	for _, id := range c.Languages {
 		ids = append(ids, id)
 	}
-	for _, id := range append(ids, c.SuppressFirst...) {
+	for _, id := range ids {
 		ok = ok && inside(id, c.Vocabulary-1)
+	}
+	for _, id := range c.SuppressFirst {
+		ok = ok && id >= 0 && id < c.Vocabulary
 	}
 	if !ok {
 		return Config{}, fmt.Errorf("whisper: %s holds impossible numbers", ConfigFile)

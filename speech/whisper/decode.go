@@ -103,7 +103,7 @@ func decode(ctx context.Context, c Config, e engine, r Request) (transcript, err
 		next = []int{id}
 	}
 	if !out.truncated {
-		_, end := soundFrames(r.PCM)
+		_, end := ends(loudFrames(r.PCM))
 		out.rest = rest(r.PCM, places, end)
 	}
 	if n := len(out.tokens) - len(prefix); n > 0 {

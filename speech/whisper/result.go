@@ -54,7 +54,8 @@ func (t *transcript) write(tokens *Tokens, r Request) (string, []Word) {
 		return text, nil
 	}
 	pcm := r.PCM[t.from:]
-	begin, sound := soundFrames(pcm)
+	loud := loudFrames(pcm)
+	_, sound := ends(loud)
 	if t.rest > 0 {
 		sound = t.rest / FrameSamples
 	}
@@ -69,25 +70,30 @@ func (t *transcript) write(tokens *Tokens, r Request) (string, []Word) {
 			prob += p
 		}
 		// The row behind the last token is that of the end; a decode that was broken off has none.
-		end := sound
+		from, to := starts[s.from], sound
 		if s.to < len(starts) {
-			end = starts[s.to]
+			to = starts[s.to]
 		}
-		// The path begins at the first frame, so the first word would begin there even when nobody speaks yet.
-		start := max(starts[s.from], min(begin, sound-1))
+		// The path leaves no gaps, so each pause lies in some word, mostly in the one that follows it.
+		for to-from > 1 && !loud[from] {
+			from++
+		}
+		for to-from > 1 && !loud[to-1] {
+			to--
+		}
 		words = append(words, Word{
 			Text:  s.text,
-			Start: t.from + min(start*FrameSamples, len(pcm)),
-			End:   t.from + min(max(end, start+1)*FrameSamples, len(pcm)),
+			Start: t.from + min(from*FrameSamples, len(pcm)),
+			End:   t.from + min(max(to, from+1)*FrameSamples, len(pcm)),
 			Prob:  prob / float64(s.to-s.from),
 		})
 	}
 	return text, words
 }
 
-// soundFrames gives the positions between which it is not much quieter than the speech at its loudest: the silence
-// around it would make the first and the last word too long.
-func soundFrames(pcm []int16) (from, to int) {
+// loudFrames tells for each position whether it is less than 30 dB quieter than the loudest: speech rather than pause.
+// In a noisy room all of them may be; then nothing is known about pauses.
+func loudFrames(pcm []int16) []bool {
 	n := (len(pcm) + FrameSamples - 1) / FrameSamples
 	energy := make([]float64, n)
 	loudest := 0.0
@@ -99,14 +105,23 @@ func soundFrames(pcm []int16) (from, to int) {
 		energy[i] /= float64(len(part))
 		loudest = max(loudest, energy[i])
 	}
-	const quiet = 1e-3 // 30 dB below the loudest 20 ms
-	for n > 1 && energy[n-1] < loudest*quiet {
-		n--
+	loud := make([]bool, n)
+	for i, e := range energy {
+		loud[i] = e >= loudest/1000
 	}
-	for from+1 < n && energy[from] < loudest*quiet {
+	return loud
+}
+
+// ends gives the positions between which the sound lies, at least one.
+func ends(loud []bool) (from, to int) {
+	to = len(loud)
+	for to > 1 && !loud[to-1] {
+		to--
+	}
+	for from+1 < to && !loud[from] {
 		from++
 	}
-	return from, n
+	return from, to
 }
 
 // Agreed gives the tokens that two successive partials of a growing sound have in common and that may be taken as

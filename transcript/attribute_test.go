@@ -157,6 +157,7 @@ func TestReview(t *testing.T) {
 		shown(a, 0, 1000*ms, Person{ID: "p1", Name: "Guest"})
 		a.Judge(Segment{Seq: 1, Start: 0, End: 1})
 		a.Know(ada)
+		a.Voice(ada, 0, 1000*ms, 1) // a better sign, and the same person
 		if got := a.Review(5 * time.Second); len(got) != 0 {
 			t.Errorf("got %+v", got)
 		}

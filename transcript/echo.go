@@ -42,12 +42,18 @@ func (o *OwnVoice) Said(from, to time.Duration, text string) {
 }
 
 // Stopped notes that we fell silent at a moment: what was still to come was never heard by anybody.
-func (o *OwnVoice) Stopped(at time.Duration) {
+func (o *OwnVoice) Stopped(at time.Duration) { o.StoppedAfter(at, "") }
+
+// StoppedAfter is Stopped where it is known what of the text that was sounding had been heard ("" when not).
+func (o *OwnVoice) StoppedAfter(at time.Duration, heard string) {
 	kept := o.said[:0]
 	o.n = 0
 	for _, u := range o.said {
 		if u.from >= at {
 			continue
+		}
+		if n := len(Words(heard)); u.to > at && n > 0 {
+			u.words = u.words[:min(len(u.words), n+1)] // and perhaps the word in the middle of which it stopped
 		}
 		u.to = min(u.to, at)
 		kept = append(kept, u)

@@ -54,6 +54,14 @@ func TestWhatWasNeverPlayedIsNoEcho(t *testing.T) {
 	if e := o.Heard(10*time.Second, 11*time.Second, "we look at the numbers"); e.Suspected {
 		t.Error("the window counts from when we fell silent")
 	}
+	o.Said(20*time.Second, 24*time.Second, "the auditors come on Tuesday with three people")
+	o.StoppedAfter(21*time.Second, "the auditors")
+	if e := o.Heard(22*time.Second, 23*time.Second, "with three people"); e.Suspected {
+		t.Error("words that were cut off are taken for our echo")
+	}
+	if e := o.Heard(22*time.Second, 23*time.Second, "auditors come"); !e.Suspected {
+		t.Error("the word in the middle of which we stopped was heard")
+	}
 	o.Forget()
 	if e := o.Heard(time.Second, 2*time.Second, "we look at the numbers"); e.Suspected {
 		t.Error("forgotten words are still ours")

@@ -55,6 +55,23 @@ func New(s Settings, p Policy) *Engine {
 	return &Engine{set: s, policy: p, hear: hearing{turnEnd: -1}}
 }
 
+// Load is how much an engine holds now, all of it bounded: for status and tests.
+type Load struct {
+	Open       int // segments being said
+	Segments   int // of the turn that is held and the one given last
+	Overheard  int // segments over our voice
+	Streams    int
+	Waiting    int // characters of the channel not audible yet
+	Remembered int // finals, reopened turns and published texts kept to recognise what comes again
+}
+
+// Load is how much is held now.
+func (e *Engine) Load() Load {
+	chars, _ := e.waitingText()
+	return Load{Open: len(e.hear.open), Segments: len(e.held.segs) + len(e.last.segs), Overheard: len(e.over.heard) + len(e.over.skip),
+		Streams: len(e.stream.list), Waiting: chars, Remembered: len(e.hear.seen) + len(e.last.replaced) + len(e.stream.recent)}
+}
+
 // Counts are the figures so far.
 func (e *Engine) Counts() Counts { return e.counts }
 
@@ -67,13 +84,17 @@ func (e *Engine) Heard(from, to time.Duration, text string) transcript.Echo {
 func (e *Engine) Settings() Settings { return e.set }
 
 // Step tells the engine what happened at a moment and returns what is to be done. What was due before comes
-// first. Time never goes back: an earlier now counts as the latest one. The slice is the caller's.
+// first (an objection and a deletion come before everything). Time never goes back: an earlier now counts as the latest one. The slice is the caller's.
 func (e *Engine) Step(now time.Duration, ev Event) []Effect {
 	if e.closed {
 		return nil
 	}
 	e.now = max(e.now, now)
-	e.due()
+	switch ev.(type) {
+	case Objected, TranscriptDeleted: // nothing goes out any more, also not what is overdue
+	default:
+		e.due()
+	}
 	e.handle(ev)
 	e.judgeFloor()
 	e.due() // a hold of nothing is over at once
@@ -187,7 +208,7 @@ func (e *Engine) onTranscriptStopped() {
 func (e *Engine) forget() {
 	e.hear.forget()
 	e.held = held{}
-	e.last = given{seq: e.last.seq, gone: true}
+	e.last = given{seq: e.last.seq}
 	e.over.heard = nil
 	e.clip.waiting = false
 	e.draft = draft{}

@@ -9,7 +9,7 @@ const turnBytes = 20000
 // answer yet.
 func (e *Engine) continues(s *transcript.Speaker) bool {
 	l := &e.last
-	return e.set.TurnExtend > 0 && !e.shut && len(l.segs) > 0 && !l.answered && !l.gone &&
+	return e.set.TurnExtend > 0 && !e.shut && len(l.segs) > 0 && !l.answered &&
 		e.now <= l.at+e.set.TurnExtend && samePerson(l.speaker, s) &&
 		len(l.segs) < segsMax && len(textOf(l.segs)) < turnBytes
 }
@@ -26,6 +26,5 @@ func (e *Engine) reopen(soFar string) {
 	// The limit counts from now on: the turn was over once, and is held anew.
 	e.held = held{on: true, segs: l.segs, speaker: l.speaker, began: e.now, lastFinal: e.now, extends: l.seq}
 	l.segs = nil
-	e.clip.waiting = false
 	e.draft.drop(WhyReopened)
 }

@@ -66,7 +66,6 @@ type given struct {
 	speaker  *transcript.Speaker
 	at       time.Duration
 	answered bool
-	gone     bool // its text was deleted
 	replaced []transcript.Seq
 }
 
@@ -90,13 +89,13 @@ func (e *Engine) onFinal(s transcript.Segment, mine []bool) {
 	}
 	n := seg{seq: s.Seq, text: strings.TrimSpace(s.Text), lang: s.Lang, speaker: s.Speaker, speakers: s.Speakers,
 		start: secondsOf(s.Start), end: secondsOf(s.End)}
-	if e.hear.again(s.Seq) {
+	words := len(transcript.Words(n.text))
+	switch {
+	case words == 0:
+		return // the recogniser took it back
+	case e.hear.again(s.Seq):
 		e.correct(n)
 		return
-	}
-	words := len(transcript.Words(n.text))
-	if words == 0 {
-		return // the recogniser took it back
 	}
 	echo := e.echoOf(mine, n.start, max(n.end, n.start), n.text)
 	if s.Echo || echo.Suspected {
@@ -142,9 +141,6 @@ func (e *Engine) echo(n seg) {
 
 // correct puts a later revision where the segment still waits; a turn that was given is not given again.
 func (e *Engine) correct(n seg) {
-	if len(transcript.Words(n.text)) == 0 {
-		return // what was said was said
-	}
 	for _, segs := range [][]seg{e.held.segs, e.last.segs} {
 		for i := range segs {
 			if segs[i].seq == n.seq {

@@ -238,7 +238,7 @@ func (e *Engine) fallSilent(w ending, all bool) {
 		dropped, e.speech.after = e.speech.after, nil
 	}
 	if u != nil {
-		e.own.Stopped(e.now)
+		e.own.StoppedAfter(e.now, u.sounding(e.now))
 		e.over.ducked = false
 		said, unsaid := u.split(e.now)
 		for _, p := range dropped {
@@ -264,6 +264,17 @@ func (u *utterance) split(now time.Duration) (said, unsaid string) {
 		}
 	}
 	return said, unsaid
+}
+
+// sounding is what was heard of the piece that is being played.
+func (u *utterance) sounding(now time.Duration) string {
+	for i := range u.pieces {
+		if p := &u.pieces[i]; p.state == playing {
+			head, _ := p.cut(now)
+			return head
+		}
+	}
+	return ""
 }
 
 // cut splits a piece where it is being played: after the last whole word that was heard.

@@ -59,10 +59,3 @@ func (g *Gain) Moving() bool { return g.started && g.at < g.over }
 func clip(v float64) int16 {
 	return int16(math.Round(min(max(v, math.MinInt16), math.MaxInt16)))
 }
-
-// Mix adds src to dst, sample by sample, without wrapping around; the shorter one decides the length.
-func Mix(dst, src []int16) {
-	for i := range min(len(dst), len(src)) {
-		dst[i] = int16(min(max(int(dst[i])+int(src[i]), math.MinInt16), math.MaxInt16))
-	}
-}

@@ -2,6 +2,7 @@ package ogg
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -24,7 +25,7 @@ import (
 // TestMain lets the test binary play a worker that records until it is killed.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("OGG_TEST_WORKER"); path != "" {
-		r, err := Start(Options{Path: path})
+		r, err := Start(context.Background(), Options{Path: path})
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -160,7 +161,10 @@ func TestAStormOfKilledEncodersLosesNothing(t *testing.T) {
 			if res.Lost != 0 || math.Abs(res.Seconds-wall) > 0.5 {
 				t.Errorf("%+v after %.2f s", res, wall)
 			}
-			check(t, path, offset, 1+each)
+			if res.Late > 0 || res.Silence > rate/10 {
+				t.Logf("this machine was too busy for us: %+v", res)
+			}
+			check(t, path, offset, 1+each+int(res.Silence/step))
 		})
 	}
 }
@@ -201,7 +205,7 @@ func TestAFullDiskIsSaidAndSurvived(t *testing.T) {
 	case <-deadline:
 		t.Fatal("no fault on a full disk")
 	}
-	if _, err := Start(Options{Path: filepath.Join(dir, "other.ogg")}); !errors.Is(err, ErrDiskFull) {
+	if _, err := Start(t.Context(), Options{Path: filepath.Join(dir, "other.ogg")}); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("a new recording on a full disk: %v", err)
 	}
 	if err := os.Remove(fill); err != nil {

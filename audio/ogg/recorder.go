@@ -89,13 +89,14 @@ type Result struct {
 // Recorder records frames at 16 kHz. It is a Sink: Write never waits, and silence is put where nothing comes.
 // All methods may be called from any goroutine.
 type Recorder struct {
-	o       Options
-	ring    *audio.Ring
-	samples atomic.Int64
-	offset  atomic.Pointer[int64]
-	faults  chan Fault
-	missed  atomic.Int64
-	began   time.Time
+	o        Options
+	ring     *audio.Ring
+	samples  atomic.Int64
+	offset   atomic.Pointer[int64]
+	faults   chan Fault
+	missed   atomic.Int64
+	progress atomic.Pointer[Result]
+	began    time.Time
 
 	stop  chan context.Context // what the end may take; holds one
 	abort chan struct{}
@@ -109,8 +110,9 @@ type Recorder struct {
 	err    error
 }
 
-// Start makes the file and begins to record. The clock starts now; frames from before are left out.
-func Start(o Options) (*Recorder, error) {
+// Start makes the file and begins to record: it returns when an encoder stands. The clock starts then; frames from
+// before are left out. When ctx ends first, on a disk that hangs, whatever comes of it later is removed.
+func Start(ctx context.Context, o Options) (*Recorder, error) {
 	if err := checkPath(o.Path); err != nil {
 		return nil, err
 	}
@@ -137,31 +139,62 @@ func Start(o Options) (*Recorder, error) {
 		}
 		o.FFmpeg = path
 	}
-	if err := diskSpace(o.Path); err != nil {
+	r := &Recorder{
+		o: o, ring: audio.NewRing(10 * rate), faults: make(chan Fault, 32),
+		stop: make(chan context.Context, 1), abort: make(chan struct{}), done: make(chan struct{}),
+	}
+	r.progress.Store(&Result{Path: o.Path})
+	opened := make(chan error, 1)
+	go func() {
+		defer close(r.done)
+		defer close(r.faults)
+		w, err := r.open()
+		opened <- err
+		if err == nil {
+			w.loop()
+		}
+	}()
+	select {
+	case err := <-opened:
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	case <-ctx.Done():
+		r.giveUp()
+		return nil, fmt.Errorf("begin the recording: %w", context.Cause(ctx))
+	}
+}
+
+// open makes the first part.
+func (r *Recorder) open() (*work, error) {
+	if err := diskSpace(r.o.Path); err != nil {
 		return nil, err
 	}
-	n, first, err := place(&o)
+	n, first, err := place(&r.o)
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{
-		o: o, ring: audio.NewRing(5 * rate), faults: make(chan Fault, 32),
-		stop: make(chan context.Context, 1), abort: make(chan struct{}), done: make(chan struct{}),
-	}
-	r.began = time.Now().Add(-time.Duration(first) * time.Second / rate)
-	w := &work{
-		Recorder: r,
-		hist:     newHistory(int(o.Keep.Seconds()*rate), first),
-		number:   n,
-		parts:    n - 1,
-	}
-	w.time = timeline{began: r.began, end: first, emit: w.take}
-	r.samples.Store(first)
+	w := &work{Recorder: r, hist: newHistory(int(r.o.Keep.Seconds()*rate), first), number: n, parts: n - 1}
 	if err := w.next(first); err != nil {
 		return nil, err
 	}
-	go w.loop()
-	return r, nil
+	r.began = time.Now().Add(-time.Duration(first) * time.Second / rate)
+	w.time = timeline{began: r.began, end: first, emit: w.take}
+	r.samples.Store(first)
+	return w, nil
+}
+
+// giveUp ends without a trace, now or whenever the disk lets go of us.
+func (r *Recorder) giveUp() {
+	r.ring.Fail(ErrDeleted)
+	r.once.Do(func() { close(r.abort) })
+	r.mu.Lock()
+	child := r.child
+	r.mu.Unlock()
+	if child != nil {
+		child.Kill()
+	}
 }
 
 // place finds where the first part of this run goes: its number and its first sample, and the recording's beginning.
@@ -226,6 +259,13 @@ func (r *Recorder) Began() time.Time { return r.began }
 // Seconds is how long the recording is by now.
 func (r *Recorder) Seconds() float64 { return float64(r.samples.Load()) / rate }
 
+// Progress is how far it is. It never waits; the size of the files is looked at each second.
+func (r *Recorder) Progress() Result {
+	p := *r.progress.Load()
+	p.Seconds = r.Seconds()
+	return p
+}
+
 // Sample tells where a position of the source stands in the recording; false before its first frame came.
 func (r *Recorder) Sample(pos int64) (int64, bool) {
 	p := r.offset.Load()
@@ -267,14 +307,7 @@ func (r *Recorder) Stop(ctx context.Context) (Result, error) {
 // Delete ends the recording at once and removes every file of it, stuck encoder or not. It returns when nothing is
 // left, or with an error when ctx ends first.
 func (r *Recorder) Delete(ctx context.Context) error {
-	r.ring.Fail(ErrDeleted)
-	r.once.Do(func() { close(r.abort) })
-	r.mu.Lock()
-	child := r.child
-	r.mu.Unlock()
-	if child != nil {
-		child.Kill()
-	}
+	r.giveUp()
 	// The files go at once; the loop removes what it may be making in this moment. On a disk that hangs either may
 	// take for ever.
 	removed := make(chan error, 1)

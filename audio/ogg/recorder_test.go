@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ func record(t testing.TB, o Options) *Recorder {
 	if o.Path == "" {
 		o.Path = filepath.Join(t.TempDir(), "m.ogg")
 	}
-	r, err := Start(o)
+	r, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestARecordingIsWhatWasPlayed(t *testing.T) {
 	if err := r.Write(counted(0, 1, time.Now())); !errors.Is(err, ErrStopped) {
 		t.Errorf("a write after the end: %v", err)
 	}
-	if _, err := Start(Options{Path: path}); !errors.Is(err, ErrExists) {
+	if _, err := Start(t.Context(), Options{Path: path}); !errors.Is(err, ErrExists) {
 		t.Errorf("a second recording of the name: %v", err)
 	}
 }
@@ -230,14 +231,16 @@ func TestARecordingGoesOnWhereAnotherProcessEnded(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond)
 	p.end()
 	// As after SIGKILL of the worker: encoder gone, nothing joined, no end marked.
-	r.mu.Lock()
-	child := r.child
-	r.mu.Unlock()
-	r.ring.Fail(ErrDeleted)
-	close(r.abort)
-	r.once.Do(func() {})
-	<-child.Done()
-	<-r.Done()
+	kept := filepath.Join(filepath.Dir(path), "kept")
+	if err := os.Link(path, kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(kept, path); err != nil {
+		t.Fatal(err)
+	}
 	began := r.Began()
 	before, err := Info(path)
 	if err != nil {
@@ -305,5 +308,67 @@ func TestALessThanWholeFileIsJoinedTwiceTheSame(t *testing.T) {
 	}
 	if list, err := parts(path); err != nil || len(list) != 1 {
 		t.Errorf("parts left: %v %v", list, err)
+	}
+}
+
+func TestProgressNeverWaits(t *testing.T) {
+	need.Sound(t)
+	r := record(t, Options{})
+	pace(t, r)
+	time.Sleep(2300 * time.Millisecond)
+	if p := r.Progress(); p.Seconds < 1 || p.Bytes < 1000 || p.Parts != 1 || p.Path == "" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestStartRefusesWhatCannotWork(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "false")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]Options{
+		"no name":         {Path: filepath.Join(dir, ".ogg"), FFmpeg: program},
+		"another format":  {Path: filepath.Join(dir, "m.mp3"), FFmpeg: program},
+		"no folder":       {Path: filepath.Join(dir, "none", "m.ogg"), FFmpeg: program},
+		"a bitrate of 1":  {Path: filepath.Join(dir, "m.ogg"), Bitrate: 1, FFmpeg: program},
+		"no such program": {Path: filepath.Join(dir, "m.ogg"), FFmpeg: filepath.Join(dir, "none")},
+	} {
+		if r, err := Start(t.Context(), o); err == nil {
+			t.Errorf("%s was accepted", name)
+			_ = r.Delete(t.Context())
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.ogg")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestAnEncoderThatNeverWorks: a program that ends at once must not be started in a storm, and its failure is told.
+func TestAnEncoderThatNeverWorks(t *testing.T) {
+	need.Real(t)
+	dir := t.TempDir()
+	count := filepath.Join(dir, "count")
+	program := filepath.Join(dir, "ffmpeg")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho x >>"+count+"\necho broken >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "m.ogg")
+	r := record(t, Options{Path: path, FFmpeg: program})
+	pace(t, r)
+	time.Sleep(2 * time.Second)
+	f := <-r.Faults()
+	if f.Kind != FaultEncoder || !errors.Is(f.Err, ErrEncoder) || !strings.Contains(f.Err.Error(), "broken") {
+		t.Errorf("fault %+v", f)
+	}
+	if _, err := r.Stop(t.Context()); !errors.Is(err, ErrNotJoined) {
+		t.Errorf("stop: %v", err)
+	}
+	raw, err := os.ReadFile(count)
+	if n := bytes.Count(raw, []byte("x")); err != nil || n < 2 || n > 12 {
+		t.Errorf("%d starts in two seconds (%v)", n, err)
+	}
+	if list, err := parts(path); err != nil || len(list) != 0 {
+		t.Errorf("empty parts are left: %v %v", list, err)
 	}
 }

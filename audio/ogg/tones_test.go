@@ -25,11 +25,18 @@ func ruler(pos, n int64) []int16 {
 	out := make([]int16, n)
 	for i := range out {
 		at := pos + int64(i)
-		k := at / step
-		out[i] = int16(9000 * math.Sin(2*math.Pi*tone(k)*float64(at%step)/rate))
+		out[i] = wave[int64(tone(at/step)/100)*(at%step)%int64(len(wave))]
 	}
 	return out
 }
+
+// wave is a sine of 100 Hz, which all tones are multiples of.
+var wave = func() (w [rate / 100]int16) {
+	for i := range w {
+		w[i] = int16(9000 * math.Sin(2*math.Pi*float64(i)/float64(len(w))))
+	}
+	return w
+}()
 
 // power is how strong a frequency is in the samples.
 func power(pcm []int16, hz float64) float64 {

@@ -24,12 +24,18 @@ type work struct {
 	waits  time.Duration // before the next try, while encoders die young
 	lost   int64
 	losing int64 // lost in this stretch
+	closed int64 // bytes of the parts before
+	beats  int
+	ticked time.Time // the last beat
+	grace  time.Time // until then nothing is filled
 	buf    []byte
 }
 
 const (
 	// The loop looks at the clock that often.
-	beat = 100 * time.Millisecond
+	beat           = 100 * time.Millisecond
+	beatsPerReport = 10
+	longestGrace   = 2 * time.Second
 	// Sound goes to the encoder in pieces of 40 ms, which is what it reads at once.
 	piece = rate / 25
 	// Waits between encoders that die young.
@@ -40,8 +46,6 @@ const (
 
 // loop owns the recording until its end.
 func (w *work) loop() {
-	defer close(w.done)
-	defer close(w.faults)
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	for {
@@ -62,11 +66,39 @@ func (w *work) loop() {
 			w.ended(FaultEncoder, nil)
 		case <-tick.C:
 			w.pull() // what waits comes before what is missing
-			w.time.fill(time.Now())
+			w.fill(time.Now())
 			w.patrol()
+			w.report()
 		}
 		w.feed(piece)
 	}
+}
+
+// fill writes silence for what has not come. After a time in which we did not run ourselves it waits as long again:
+// sound that was made meanwhile is on its way through goroutines that were held up too.
+func (w *work) fill(now time.Time) {
+	if held := now.Sub(w.ticked); held > 3*beat && !w.ticked.IsZero() {
+		w.grace = now.Add(min(held, longestGrace))
+	}
+	w.ticked = now
+	if now.After(w.grace) {
+		w.time.fill(now)
+	}
+}
+
+// report notes how far we are, once a second.
+func (w *work) report() {
+	if w.beats++; w.beats%beatsPerReport != 1 {
+		return
+	}
+	p := Result{Path: w.o.Path, Bytes: w.closed, Parts: w.parts, Silence: w.time.silence, Late: w.time.late, Lost: w.lost + w.ring.Lost()}
+	if w.enc != nil {
+		p.Parts++
+		if info, err := os.Stat(w.enc.path); err == nil {
+			p.Bytes += info.Size()
+		}
+	}
+	w.progress.Store(&p)
 }
 
 // pull takes what the ring has and puts it on the clock.
@@ -182,6 +214,9 @@ func (w *work) account(e *encoder) {
 		}
 	default:
 		w.number, w.parts = e.n+1, w.parts+1
+		if info, err := os.Stat(e.path); err == nil {
+			w.closed += info.Size()
+		}
 	}
 }
 
@@ -247,16 +282,18 @@ func (w *work) fault(f Fault) {
 	}
 }
 
-// discard ends without keeping anything; Delete removes the files.
+// discard ends without keeping anything.
 func (w *work) discard() {
 	w.err = ErrDeleted
-	if w.enc == nil {
-		return
+	if w.enc != nil {
+		w.enc.child.Kill()
+		_ = w.enc.stdin.Close()
+		<-w.enc.child.Done()
+		w.running(nil)
 	}
-	w.enc.child.Kill()
-	_ = w.enc.stdin.Close()
-	<-w.enc.child.Done()
-	w.running(nil)
+	if err := Remove(w.o.Path); err != nil {
+		w.o.Log.Warn("a recording that was given up could not be removed", "err", err) // Delete tries again and tells
+	}
 }
 
 // finish writes what there is, closes the last part and joins them all.

@@ -99,7 +99,7 @@ func (s *Server) record(ctx context.Context, source string, o CaptureOptions) (*
 		ring: audio.NewRing(int(o.Queue.Seconds() * audio.HearRate)),
 	}
 	c.late.rate = audio.HearRate
-	l, err := s.dial(ctx, "parley "+source, c.take, c.message)
+	l, err := s.dial(ctx, ownPrefix+source, c.take, c.message)
 	if err != nil {
 		return nil, err
 	}

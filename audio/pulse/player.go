@@ -86,8 +86,12 @@ type Player struct {
 // keepRecent is how much was sent last at most: more than the server ever holds.
 const keepRecent = audio.SpeakRate / 2
 
-// Player opens the stream. The context bounds the opening only.
+// Player opens the stream into the browser's microphone. The context bounds the opening only.
 func (s *Server) Player(ctx context.Context, o PlayerOptions) (*Player, error) {
+	return s.player(ctx, MicSink, o)
+}
+
+func (s *Server) player(ctx context.Context, sink string, o PlayerOptions) (*Player, error) {
 	if o.Latency == 0 {
 		o.Latency = 40 * time.Millisecond
 	}
@@ -98,7 +102,7 @@ func (s *Server) Player(ctx context.Context, o PlayerOptions) (*Player, error) {
 		server: s, o: o, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		meter: audio.NewMeter(audio.SpeakRate),
 	}
-	l, err := s.dial(ctx, "parley voice", nil, p.message)
+	l, err := s.dial(ctx, ownPrefix+"voice", nil, p.message)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +113,7 @@ func (s *Server) Player(ctx context.Context, o PlayerOptions) (*Player, error) {
 		SampleSpec:            proto.SampleSpec{Format: proto.FormatInt16LE, Channels: 1, Rate: audio.SpeakRate},
 		ChannelMap:            proto.ChannelMap{proto.ChannelMono},
 		SinkIndex:             proto.Undefined,
-		SinkName:              MicSink,
+		SinkName:              sink,
 		BufferMaxLength:       8 * length,
 		BufferTargetLength:    length,
 		BufferPrebufferLength: length / 4, // after an underrun: go on soon, and lose nothing

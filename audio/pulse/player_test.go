@@ -31,35 +31,11 @@ type recording struct {
 	pcm  []int16
 }
 
-func listenTo(t testing.TB, s *Server) *recording {
-	t.Helper()
-	m, err := s.Monitor(t.Context(), CaptureOptions{Latency: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	r := &recording{stop: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(r.done)
-		defer m.Close()
-		for {
-			f, err := m.Read(ctx)
-			if err != nil {
-				return
-			}
-			r.pcm = append(r.pcm, make([]int16, f.Pos-int64(len(r.pcm)))...)
-			r.pcm = append(r.pcm, f.PCM...)
-		}
-	}()
-	return r
-}
+func listenTo(t testing.TB, s *Server) *recording { t.Helper(); return listenOn(t, s, micMonitor) }
 
 // end gives what was heard, silence at both ends cut off, after letting the last of it arrive.
 func (r *recording) end() []int16 {
-	time.Sleep(150 * time.Millisecond)
-	r.stop()
-	<-r.done
-	pcm := r.pcm
+	pcm := r.raw()
 	loud := func(s int16) bool { return s > 100 || s < -100 }
 	from := slices.IndexFunc(pcm, loud)
 	if from < 0 {
@@ -319,7 +295,7 @@ func TestFigures(t *testing.T) {
 		name    string
 		measure func(context.Context, *Server, int) ([]time.Duration, error)
 		n       int
-	}{{"write to monitor", MeasureLatency, 25}, {"stop to silence", MeasureStop, 25}, {"duck to lower", MeasureDuck, 15}, {"capture interval", MeasureCapture, 200}} {
+	}{{"write to monitor", MeasureLatency, 10}, {"stop to silence", MeasureStop, 8}, {"duck to lower", MeasureDuck, 5}, {"capture interval", MeasureCapture, 100}} {
 		d, err := m.measure(t.Context(), s, m.n)
 		if err != nil {
 			t.Fatalf("%s: %v", m.name, err)

@@ -25,24 +25,33 @@ type recording struct {
 	deleted bool
 	result  meeting.Recorded
 	first   time.Time
-	parts   int
+	giveUp  context.CancelFunc // the start that runs
 }
 
-// Start begins to record.
-func (r *recording) Start(context.Context) error {
+// Start begins to record. The lock is free meanwhile: a disk may hang, and a deletion gives it up.
+func (r *recording) Start(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.deleted {
+	deleted, running := r.deleted, r.rec != nil
+	r.giveUp = cancel
+	r.mu.Unlock()
+	if deleted {
 		return ogg.ErrDeleted
 	}
-	if r.rec != nil {
+	if running {
 		return nil
 	}
-	rec, err := ogg.Start(ogg.Options{Path: r.path, Log: r.log})
+	rec, err := ogg.Start(ctx, ogg.Options{Path: r.path, Log: r.log})
 	if err != nil {
 		return err
 	}
-	r.rec, r.parts = rec, 1
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.deleted {
+		return errors.Join(ogg.ErrDeleted, rec.Delete(context.WithoutCancel(ctx)))
+	}
+	r.rec = rec
 	r.tee.Add("recorder", audio.SinkFunc(r.write))
 	go r.watch(rec)
 	return nil
@@ -61,9 +70,6 @@ func (r *recording) write(f audio.Frame) error {
 // watch tells the meeting of faults; it ends with the recorder.
 func (r *recording) watch(rec *ogg.Recorder) {
 	for f := range rec.Faults() {
-		r.mu.Lock()
-		r.parts = max(r.parts, f.Part)
-		r.mu.Unlock()
 		r.post(meeting.Fault{Part: meeting.PartRecorder, Kind: string(f.Kind), Err: f.Err})
 	}
 }
@@ -83,7 +89,7 @@ func (r *recording) Stop(ctx context.Context) (meeting.Recorded, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result = meeting.Recorded{Seconds: res.Seconds, Bytes: res.Bytes, Parts: res.Parts, Path: res.Path, First: r.first}
+	r.result = recorded(res, r.first)
 	return r.result, err
 }
 
@@ -92,6 +98,9 @@ func (r *recording) Delete(ctx context.Context) error {
 	r.mu.Lock()
 	rec := r.rec
 	r.deleted = true
+	if r.giveUp != nil {
+		r.giveUp()
+	}
 	r.mu.Unlock()
 	r.tee.Remove("recorder")
 	if rec == nil {
@@ -110,7 +119,16 @@ func (r *recording) Recorded() meeting.Recorded {
 	case r.result.Path != "":
 		return r.result
 	}
-	return meeting.Recorded{Seconds: r.rec.Seconds(), Parts: r.parts, First: r.first}
+	now := recorded(r.rec.Progress(), r.first)
+	now.Path = "" // it is not closed yet
+	return now
+}
+
+func recorded(res ogg.Result, first time.Time) meeting.Recorded {
+	return meeting.Recorded{
+		Seconds: res.Seconds, Bytes: res.Bytes, Parts: res.Parts, Path: res.Path, First: first,
+		Gap: float64(res.Lost) / audio.HearRate,
+	}
 }
 
 var _ meeting.Recorder = (*recording)(nil)

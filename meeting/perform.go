@@ -30,7 +30,9 @@ type performer struct {
 	call   Call
 	spoken map[string]*speaking
 
-	seq   int64
+	telling sync.Mutex // of seq
+	seq     int64
+
 	files chan func()
 	lost  int // file work that found the queue full
 }
@@ -184,7 +186,12 @@ func (p *performer) one(e Effect) {
 		p.drop(e.ID)
 
 	case Tell:
-		p.tell(e.Report)
+		// A final is on disk before anybody hears of it, and the end comes behind the last final.
+		if t := e.Report.Transcript; e.Report.Ended != nil || (t != nil && t.Final && p.ports.Log != nil) {
+			p.behindFiles(func() { p.tell(e.Report) })
+		} else {
+			p.tell(e.Report)
+		}
 	case Answer:
 		if e.Body.Status != nil {
 			p.measure(e.Body.Status)
@@ -293,6 +300,15 @@ func (p *performer) file(f func()) {
 	}
 }
 
+// behindFiles does something after the file work that waits. It is never lost: with the queue full it comes early.
+func (p *performer) behindFiles(f func()) {
+	select {
+	case p.files <- f:
+	default:
+		f()
+	}
+}
+
 func (p *performer) prepare(u Utterance) {
 	ctx, cancel := context.WithTimeout(p.ctx, prepareTime+playTime)
 	s := &speaking{cancel: cancel}
@@ -370,8 +386,10 @@ func (p *performer) drop(id string) {
 	}
 }
 
-// tell numbers a report. Only the loop calls it.
+// tell numbers a report, in the order in which they are told.
 func (p *performer) tell(r wire.Report) {
+	p.telling.Lock()
+	defer p.telling.Unlock()
 	if r.Status != nil {
 		p.measure(r.Status)
 	} else {

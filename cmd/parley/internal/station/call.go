@@ -28,7 +28,7 @@ func (s *station) listen(c meeting.Call) *listened {
 			}
 			select {
 			case l.events <- ev:
-			case <-s.closed: // nobody reads any more
+			case <-s.life.Done(): // nobody reads any more
 			}
 		}
 	})

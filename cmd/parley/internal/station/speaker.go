@@ -31,11 +31,7 @@ type speaker struct {
 }
 
 func (s *speaker) open(ctx context.Context, server *pulse.Server) error {
-	p, err := server.Player(ctx, pulse.PlayerOptions{OnEvent: func(e pulse.PlayerEvent) {
-		if e.Kind == pulse.PlayerUnderrun {
-			s.log.Warn("the machine was too slow for our own voice")
-		}
-	}})
+	p, err := server.Player(ctx, pulse.PlayerOptions{})
 	if err != nil {
 		return err
 	}
@@ -51,6 +47,9 @@ func (s *speaker) close() error {
 	s.mu.Unlock()
 	if p == nil {
 		return nil
+	}
+	if n := p.Underruns(); n > 0 {
+		s.log.Warn("the machine was too slow for our own voice", "underruns", n)
 	}
 	return p.Close()
 }

@@ -40,7 +40,8 @@ func Factory(o Options) worker.Factory {
 		o.Log = slog.Default()
 	}
 	return func(_ context.Context, start wire.Start, post func(meeting.Event) bool) (meeting.Ports, error) {
-		s := &station{o: o, start: start, post: post, log: o.Log.With("meeting", start.MeetingID), closed: make(chan struct{})}
+		s := &station{o: o, start: start, post: post, log: o.Log.With("meeting", start.MeetingID)}
+		s.life, s.end = context.WithCancel(context.Background())
 		return s.ports()
 	}
 }
@@ -59,8 +60,8 @@ type station struct {
 	engine    *local.Engine
 
 	wg     sync.WaitGroup
-	once   sync.Once
-	closed chan struct{}
+	life   context.Context // ends with Close
+	end    context.CancelFunc
 
 	mu      sync.Mutex // of what Open makes and Close takes
 	opening sync.WaitGroup
@@ -181,7 +182,7 @@ func (s *station) bringUp(ctx context.Context) (meeting.Call, error) {
 		select {
 		case <-browser.Done():
 			s.fault(meeting.PartBrowser, "died", chromium.ErrGone)
-		case <-s.closed:
+		case <-s.life.Done():
 		}
 	})
 	page, err := cdp.Open(ctx, browser, cdp.Options{Origin: link.Origin, Permissions: p.Permissions, Log: s.log})
@@ -194,8 +195,21 @@ func (s *station) bringUp(ctx context.Context) (meeting.Call, error) {
 		return nil, err
 	}
 	call = s.listen(call)
+	if s.engine != nil && s.start.Permits.Speak {
+		s.wg.Go(s.warmVoice)
+	}
 	s.set(func() { s.call = call })
 	return call, nil
+}
+
+// warmVoice loads the voice while we wait to be let in, so that the first answer does not wait for it.
+func (s *station) warmVoice() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	if err := s.engine.Prepare(ctx, s.start.Speech.Voice); err != nil && s.life.Err() == nil {
+		s.log.Warn("the voice is not ready", "kind", speech.KindOf(err), "err", err)
+	}
 }
 
 // raise brings up sound server and display at the same time, and starts to listen.
@@ -219,7 +233,7 @@ func (s *station) raise(ctx context.Context, account *proc.Account) error {
 		select {
 		case <-s.screen.Done():
 			s.fault(meeting.PartDisplay, "died", errors.New("the display ended"))
-		case <-s.closed:
+		case <-s.life.Done():
 		}
 	})
 	return nil
@@ -250,7 +264,7 @@ func (s *station) pump(c *pulse.Capture) {
 		f, err := c.Read(context.Background()) // Close of the capture ends it
 		if err != nil {
 			select {
-			case <-s.closed:
+			case <-s.life.Done():
 			default:
 				s.fault(meeting.PartSound, "died", err)
 			}
@@ -262,7 +276,7 @@ func (s *station) pump(c *pulse.Capture) {
 
 func (s *station) fault(part meeting.Part, kind string, err error) {
 	select {
-	case <-s.closed:
+	case <-s.life.Done():
 	default:
 		s.post(meeting.Fault{Part: part, Fatal: true, Kind: kind, Err: err})
 	}
@@ -272,7 +286,7 @@ func (s *station) set(f func()) { s.mu.Lock(); f(); s.mu.Unlock() }
 
 // Close takes everything down, browser before sound.
 func (s *station) Close(ctx context.Context) error {
-	s.once.Do(func() { close(s.closed) })
+	s.end()
 	s.opening.Wait() // its context has ended by now, so that it returns
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -59,9 +59,9 @@ type station struct {
 	hearing   *hearing // nil: no transcript
 	engine    *local.Engine
 
-	wg     sync.WaitGroup
-	life   context.Context // ends with Close
-	end    context.CancelFunc
+	wg   sync.WaitGroup
+	life context.Context // ends with Close
+	end  context.CancelFunc
 
 	mu      sync.Mutex // of what Open makes and Close takes
 	opening sync.WaitGroup

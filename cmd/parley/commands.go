@@ -9,6 +9,7 @@ func commands() []*command {
 		joinCommand,
 		roomCommand,
 		guestCommand,
+		doctorCommand,
 		modelsCommand,
 		configCommand,
 		versionCommand,

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"parley/speech"
+	"parley/speech/wer"
 )
 
 // Engine is what the suite needs to know of an engine.
@@ -210,8 +210,8 @@ func (k *talk) check(lines ...Line) {
 		}
 		last = f.End
 	}
-	if rate := errorRate(want, got); rate > k.e.Errors {
-		k.t.Errorf("%.0f %% of the words are wrong\n was said: %s\nwas heard: %s", 100*rate, strings.Join(want, " "), strings.Join(got, " "))
+	if wrong, words := wer.Distance(want, got); float64(wrong) > k.e.Errors*float64(words) {
+		k.t.Errorf("%d of %d words are wrong\n was said: %s\nwas heard: %s", wrong, words, strings.Join(want, " "), strings.Join(got, " "))
 	}
 }
 
@@ -437,16 +437,19 @@ func testMemory(t *testing.T, e Engine) {
 			k.until("final", func() bool { return len(k.finals()) >= heard })
 		}
 	}
-	round() // an engine may take what its longest line needs, once
+	// An engine may take what its longest line needs, and some more until it has seen everything.
+	for range 3 {
+		round()
+	}
 	before := int64(0)
 	if e.Memory != nil {
 		before = e.Memory(t)
 	}
-	for range 3 {
+	for range 4 {
 		round()
 	}
 	if e.Memory != nil {
-		if grown := e.Memory(t) - before; grown > 64<<20 {
+		if grown := e.Memory(t) - before; grown > 100<<20 {
 			t.Errorf("%d MiB more after the same lines again", grown>>20)
 		}
 	}
@@ -604,30 +607,5 @@ func testSpeakCancelled(t *testing.T, e Engine) {
 	}
 }
 
-// normal gives the words of a text in lower case, without signs.
-func normal(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '\''
-	})
-}
-
-// errorRate is the word error rate: substitutions, insertions and deletions by words that were said.
-func errorRate(want, got []string) float64 {
-	row := make([]int, len(got)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, w := range want {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, g := range got {
-			cost := diagonal
-			if w != g {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return float64(row[len(got)]) / float64(max(len(want), 1))
-}
+// normal gives the words of a text as they are compared.
+func normal(text string) []string { return wer.Normalise(text) }

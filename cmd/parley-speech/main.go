@@ -29,8 +29,8 @@ log. It serves the socket ` + wire.SocketName + ` in the run folder and ends som
 
 Example: parley-speech --run /run/user/1000/parley --models ~/.local/share/parley/models
 
-Exit status: 0 nobody needs it any more, or it was asked to end; 2 its arguments are wrong, or another one serves the
-run folder; 3 a model is missing or broken; 1 anything else.
+Exit status: 0 nobody needs it any more, or it was asked to end; 64 its arguments are wrong, or another one serves the
+run folder; 69 a model is missing or broken; anything else: it died.
 
 `
 
@@ -135,6 +135,7 @@ func run(ctx context.Context, c config) error {
 		Voices:    l.voices,
 		Sounds:    server.NewSounds(c.cache),
 		IdleAfter: c.idle,
+		MaxRSS:    maxRSS,
 		Log:       log,
 		Stuck: func(what string) {
 			// Native code cannot be interrupted for sure. Whoever waits gets a new process and loses nothing.
@@ -144,6 +145,9 @@ func run(ctx context.Context, c config) error {
 	})
 	return srv.Run(ctx)
 }
+
+// maxRSS is twice what the process holds with everything loaded and used.
+const maxRSS = 1800 << 20
 
 func claimOf(c config) (*wire.Claim, error) {
 	if c.inherited {

@@ -6,10 +6,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 
 	"parley/speech"
 	"parley/speech/kokoro"
+	"parley/speech/local"
 	"parley/speech/models"
 	"parley/speech/ort"
 	"parley/speech/server"
@@ -26,47 +26,17 @@ type loader struct {
 
 // hear loads what listening needs.
 func (l *loader) hear(ctx context.Context) (*server.Models, error) {
-	p := models.At(l.c.models)
-	items := models.Status(l.c.models)
-	need := []string{p.Runtime, p.VAD, p.Whisper(models.TinyEn)}
-	if !l.c.weak {
-		need = append(need, p.Whisper(models.Base))
+	if err := local.CheckHearing(l.c.models, l.c.weak); err != nil {
+		return nil, modelsError{err}
 	}
-	for _, path := range need {
-		if err := whole(l.c.models, items, path); err != nil {
-			return nil, modelsError{err}
-		}
-	}
-	m, err := l.open(p, whole(l.c.models, items, p.TurnEnd))
+	m, err := l.open(models.At(l.c.models))
 	if err != nil {
 		return nil, modelsError{fmt.Errorf("%w: run make setup, or parley models fetch", err)}
 	}
 	return m, nil
 }
 
-// whole tells what is wrong with a file, or the files of a folder, if something is.
-func whole(root string, items []models.Item, path string) error {
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return err
-	}
-	known := false
-	for _, i := range items {
-		if i.File != filepath.ToSlash(rel) && filepath.Dir(i.File) != filepath.ToSlash(rel) {
-			continue
-		}
-		known = true
-		if i.State != models.OK && !i.Optional {
-			return fmt.Errorf("the model file %s is %s: %s", filepath.Join(root, i.File), i.State, i.Remedy)
-		}
-	}
-	if !known {
-		return fmt.Errorf("the list of models does not know %s", rel)
-	}
-	return nil
-}
-
-func (l *loader) open(p models.Paths, turnMissing error) (*server.Models, error) {
+func (l *loader) open(p models.Paths) (*server.Models, error) {
 	if err := ort.Init(p.Runtime); err != nil {
 		return nil, err
 	}
@@ -92,11 +62,11 @@ func (l *loader) open(p models.Paths, turnMissing error) (*server.Models, error)
 		m.Knows = func(lang string) bool { _, ok := large.Config.Languages[lang]; return ok }
 	}
 	var turn *turnend.Model
-	if turnMissing == nil {
-		turn, turnMissing = turnend.Load(p.TurnEnd)
+	if err = local.CheckTurnEnd(l.c.models); err == nil {
+		turn, err = turnend.Load(p.TurnEnd)
 	}
-	if turnMissing != nil {
-		m.Notes = append(m.Notes, fmt.Sprintf("turns end by silence alone: %v", turnMissing))
+	if err != nil {
+		m.Notes = append(m.Notes, fmt.Sprintf("turns end by silence alone: %v", err))
 	} else {
 		m.TurnEnd = turn.Prob
 	}
@@ -111,11 +81,8 @@ func (d decoder) Agreed(before, now []int) []int { return d.Tokens.Agreed(before
 // voice loads what speaking needs.
 func (l *loader) voice(context.Context) (server.Voice, error) {
 	p := models.At(l.c.models)
-	items := models.Status(l.c.models)
-	for _, path := range []string{p.Runtime, p.Kokoro, p.KokoroVocab} {
-		if err := whole(l.c.models, items, path); err != nil {
-			return nil, err
-		}
+	if err := local.CheckVoice(l.c.models); err != nil {
+		return nil, err
 	}
 	ids, err := p.Voices()
 	if err != nil {

@@ -20,10 +20,11 @@ import (
 // BinaryName is the speech process's program.
 const BinaryName = "parley-speech"
 
-// The exit codes of the speech process that mean more than "it died".
+// The exit codes of the speech process that mean more than "it died": starting it again does not help. They are not
+// small numbers, because a crash of the Go runtime ends with 2.
 const (
-	ExitUsage  = 2 // its arguments are wrong
-	ExitModels = 3 // a model is missing or broken: starting it again does not help
+	ExitUsage  = 64 // its arguments are wrong
+	ExitModels = 69 // a model is missing or broken
 )
 
 // child is a process that this engine started. Others may use it longer than we live, so nobody kills it: its

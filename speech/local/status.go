@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
-	"parley/speech/models"
 	"parley/speech/wire"
 )
 
@@ -38,6 +36,7 @@ type Status struct {
 	Clients int
 	Streams int
 	Queued  wire.Counts // waiting now
+	Done    wire.Counts // since the start
 	Dropped wire.Counts // since the start: partials and drafts given up under load
 	Lag     time.Duration
 	Worst   time.Duration
@@ -48,11 +47,14 @@ func (e *Engine) Status(ctx context.Context) Status {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c, err := dial(ctx, e.o.RunDir, "status")
-	if err != nil {
+	if err != nil && ctx.Err() == nil && kindOf(err, "") == "" {
 		return e.installed()
 	}
-	defer c.close()
-	st, err := c.state(ctx)
+	var st wire.State
+	if err == nil {
+		defer c.close()
+		st, err = c.state(ctx)
+	}
 	if err != nil {
 		return Status{State: StateFailed, Problem: fmt.Sprintf("the speech process does not answer: %v", err), Remedy: "see its log, " + wire.LogName + " in the run folder"}
 	}
@@ -60,7 +62,7 @@ func (e *Engine) Status(ctx context.Context) Status {
 		State: st.Hear.State, Problem: st.Hear.Text, Voice: st.Voice.State, Notes: st.Notes,
 		PID: st.PID, Uptime: time.Duration(st.UptimeMS) * time.Millisecond, Weak: st.Weak, RSS: st.RSS,
 		CPU: time.Duration(st.CPUMillis) * time.Millisecond, Clients: st.Clients, Streams: st.Streams,
-		Queued: st.Queued, Dropped: st.Dropped,
+		Queued: st.Queued, Done: st.Done, Dropped: st.Dropped,
 		Lag: time.Duration(st.LagMS) * time.Millisecond, Worst: time.Duration(st.WorstMS) * time.Millisecond,
 	}
 	if st.Voice.State == StateFailed || st.Voice.State == StateMissing {
@@ -79,23 +81,16 @@ func (e *Engine) installed() Status {
 	if _, err := findBinary(e.o); err != nil {
 		return Status{State: StateMissing, Problem: errors.Unwrap(err).Error(), Remedy: "run make build"}
 	}
-	p := models.At(e.o.ModelsDir)
-	need := []string{p.Runtime, p.VAD, p.Whisper(models.TinyEn)}
-	if !e.o.Weak {
-		need = append(need, p.Whisper(models.Base))
-	}
-	for _, f := range need {
-		if _, err := os.Stat(f); err != nil {
-			return Status{State: StateMissing, Problem: fmt.Sprintf("a speech model is missing: %v", err), Remedy: fetchModels}
-		}
+	if err := CheckHearing(e.o.ModelsDir, e.o.Weak); err != nil {
+		return Status{State: StateMissing, Problem: err.Error(), Remedy: fetchModels}
 	}
 	st := Status{State: StateIdle, Voice: StateIdle}
-	if _, err := os.Stat(p.Kokoro); err != nil {
+	if err := CheckVoice(e.o.ModelsDir); err != nil {
 		st.Voice = StateMissing
-		st.Notes = append(st.Notes, "the voice is not installed: "+fetchModels)
+		st.Notes = append(st.Notes, "no voice: "+err.Error())
 	}
-	if _, err := os.Stat(p.TurnEnd); err != nil {
-		st.Notes = append(st.Notes, "the end-of-turn model is not installed, so that turns end by silence alone: "+fetchModels)
+	if err := CheckTurnEnd(e.o.ModelsDir); err != nil {
+		st.Notes = append(st.Notes, "turns end by silence alone: "+err.Error())
 	}
 	return st
 }

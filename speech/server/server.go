@@ -34,6 +34,9 @@ type Options struct {
 	IdleAfter time.Duration
 	// MaxStreams and MaxClips bound what runs at once; zero means 64 and 32.
 	MaxStreams, MaxClips int
+	// MaxRSS ends the process when it holds more memory, in bytes: clients start a new one and lose nothing. Zero
+	// means that it may take what it likes.
+	MaxRSS int64
 	// Stuck is called when a model does not answer for minutes; nil means that nothing happens.
 	Stuck func(what string)
 	Log   *slog.Logger
@@ -104,6 +107,8 @@ func (s *Server) Run(ctx context.Context) error {
 
 	idle := time.NewTimer(s.o.IdleAfter)
 	defer idle.Stop()
+	weigh := time.NewTicker(weighEvery)
+	defer weigh.Stop()
 	loaded := s.loaded
 	for {
 		select {
@@ -123,6 +128,10 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		case <-s.change:
 			idle.Reset(s.o.IdleAfter)
+		case <-weigh.C:
+			if held := rss(); s.o.MaxRSS > 0 && held > s.o.MaxRSS {
+				return fmt.Errorf("%w: %d MiB", ErrMemory, held>>20)
+			}
 		case <-idle.C:
 			if s.clients.Load() == 0 {
 				s.log.Info("nobody left")
@@ -132,6 +141,12 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// ErrMemory ends a process that grew beyond its bound.
+var ErrMemory = errors.New("speech: the process holds too much memory and is started anew")
+
+// weighEvery is how often the memory is looked at.
+const weighEvery = 20 * time.Second
 
 // lastWords waits until the clients that want something have heard why they do not get it.
 func (s *Server) lastWords(ctx context.Context) {

@@ -1,0 +1,94 @@
+package local
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/speech"
+	"parley/speech/speechtest"
+)
+
+// Whatever the moment of a death: every word is written down once, in order.
+func TestKillsAtRandomMoments(t *testing.T) {
+	kills := 150
+	if testing.Short() {
+		kills = 12
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	h := newHouse(t)
+	e := h.engine(runDir(t))
+	s, err := e.Open(t.Context(), speech.StreamOptions{Lang: "en", Partials: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heard []string
+	onward := int64(0)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ev := range s.Events() {
+			switch ev := ev.(type) {
+			case speech.Final:
+				if ev.Text == "" {
+					continue
+				}
+				heard = append(heard, strings.Fields(strings.ReplaceAll(ev.Text, ".", ""))...)
+				if ev.Start < onward {
+					t.Errorf("a final at %d after %d", ev.Start, onward)
+				}
+				onward = ev.End
+			case speech.Fault:
+				if ev.Kind != speech.KindNetwork {
+					t.Errorf("%s: %v", ev.Kind, ev.Err)
+				}
+			}
+		}
+	}()
+	var said []string
+	pos := int64(0)
+	write := func(pcm []int16) {
+		t.Helper()
+		if err := s.Write(pos, pcm); err != nil {
+			t.Fatal(err)
+		}
+		pos += int64(len(pcm))
+	}
+	for dead := 0; dead < kills; {
+		var words []string
+		for range 2 + rng.IntN(6) {
+			words = append(words, speechtest.Words[rng.IntN(len(speechtest.Words))])
+		}
+		said = append(said, words...)
+		pcm := append(speechtest.Tone(strings.Join(words, " ")), make([]int16, 3200+rng.IntN(24000))...)
+		for at := 0; at < len(pcm); at += 320 {
+			write(pcm[at:min(at+320, len(pcm))])
+			time.Sleep(time.Millisecond) // twenty times as fast as speech
+			if rng.IntN(120) == 0 {
+				h.back(e)
+				h.die()
+				dead++
+			}
+		}
+	}
+	write(make([]int16, 16000))
+	if err := s.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	<-done
+	if got, want := strings.Join(heard, " "), strings.Join(said, " "); got != want {
+		t.Errorf("%d words were said, %d heard\n said: %s\nheard: %s", len(said), len(heard), want, got)
+	}
+	t.Logf("%d deaths, %d processes, %d words", kills, h.started, len(said))
+}
+
+// back makes the next start come at once: the test kills more often than any fault would.
+func (h *house) back(e *Engine) {
+	e.mu.Lock()
+	e.back = backoff{}
+	e.mu.Unlock()
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"parley/platforms"
 )
 
 // What callers branch on.
@@ -69,6 +71,9 @@ func (e *NavigateError) Error() string {
 	}
 	return s
 }
+
+// Unwrap makes it platforms.ErrUnreachable.
+func (e *NavigateError) Unwrap() error { return platforms.ErrUnreachable }
 
 var navigateRemedies = map[string]string{
 	"ERR_NAME_NOT_RESOLVED":       "the host does not exist, or this machine cannot resolve names",

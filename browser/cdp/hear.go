@@ -30,12 +30,12 @@ func (p *Page) handle(e *cdp.Event) {
 		var n proto.PageFrameNavigated
 		if p.read(e, &n) && n.Frame.ParentID == "" {
 			p.documentReplaced(n.Frame.ID, n.Frame.LoaderID)
-			p.events.put(platforms.PageEvent{Kind: "navigated", Text: n.Frame.URL + n.Frame.URLFragment, At: time.Now()})
+			p.events.Put(platforms.PageEvent{Kind: "navigated", Text: n.Frame.URL + n.Frame.URLFragment, At: time.Now()})
 		}
 	case "Page.navigatedWithinDocument":
 		var n proto.PageNavigatedWithinDocument
 		if p.read(e, &n) && p.isMain(n.FrameID) {
-			p.events.put(platforms.PageEvent{Kind: "navigated", Text: n.URL, At: time.Now()})
+			p.events.Put(platforms.PageEvent{Kind: "navigated", Text: n.URL, At: time.Now()})
 		}
 	case "Page.javascriptDialogOpening":
 		var d proto.PageJavascriptDialogOpening
@@ -45,7 +45,7 @@ func (p *Page) handle(e *cdp.Event) {
 			case p.opened <- &d:
 			default: // more than can be open: the answers under way free them
 			}
-			p.events.put(platforms.PageEvent{Kind: "dialog", Text: d.Message, At: time.Now()})
+			p.events.Put(platforms.PageEvent{Kind: "dialog", Text: d.Message, At: time.Now()})
 		}
 	case "Runtime.exceptionThrown":
 		p.consoleError()
@@ -75,7 +75,7 @@ func (p *Page) read(e *cdp.Event, into any) bool {
 // a crash out of the queue.
 func (p *Page) consoleError() {
 	if p.consoleErrors.Add(1)%100 == 1 {
-		p.events.put(platforms.PageEvent{Kind: "console-error", At: time.Now()})
+		p.events.Put(platforms.PageEvent{Kind: "console-error", At: time.Now()})
 	}
 }
 
@@ -88,7 +88,7 @@ func (p *Page) report(name, payload string) {
 		p.badReports.Add(1)
 		return
 	}
-	l.put(json.RawMessage(payload))
+	l.Put(json.RawMessage(payload))
 }
 
 func (p *Page) isMain(id proto.PageFrameID) bool {
@@ -132,7 +132,7 @@ func (p *Page) crash() {
 	p.mu.Unlock()
 	end(ErrCrashed)
 	p.log.Warn("the page crashed")
-	p.events.put(platforms.PageEvent{Kind: "crashed", At: time.Now()})
+	p.events.Put(platforms.PageEvent{Kind: "crashed", At: time.Now()})
 }
 
 // watchBrowser ends the tab with its browser.
@@ -199,7 +199,7 @@ func (p *Page) watchdog(ctx context.Context) {
 		switch err := p.probe(ctx); {
 		case err == nil:
 			if hung {
-				p.events.put(platforms.PageEvent{Kind: "answers", At: time.Now()})
+				p.events.Put(platforms.PageEvent{Kind: "answers", At: time.Now()})
 			}
 			misses, hung = 0, false
 		case errors.Is(err, context.DeadlineExceeded):
@@ -210,7 +210,7 @@ func (p *Page) watchdog(ctx context.Context) {
 			}
 			if misses > probeMisses && !hung {
 				hung = true
-				p.events.put(platforms.PageEvent{Kind: "hung", At: time.Now()})
+				p.events.Put(platforms.PageEvent{Kind: "hung", At: time.Now()})
 			}
 		}
 	}

@@ -13,7 +13,15 @@
 
 	// roots gives the document, its open shadow roots and same-origin frames, outermost first.
 	const MAX_ROOTS = 500;
+	let rootsOfPage = null, rootsAt = -1e9;
 	const roots = (start) => {
+		// One question asks for the page's roots many times; what is this fresh has not changed.
+		if (start === document && performance.now() - rootsAt < 10) return rootsOfPage;
+		const all = rootsFrom(start);
+		if (start === document) { rootsOfPage = all; rootsAt = performance.now(); }
+		return all;
+	};
+	const rootsFrom = (start) => {
 		const all = [start];
 		const enter = (el) => {
 			if (el.shadowRoot) all.push(el.shadowRoot);

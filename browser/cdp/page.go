@@ -19,6 +19,7 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 
 	"parley/browser/chromium"
+	"parley/internal/queue"
 	"parley/platforms"
 )
 
@@ -66,7 +67,7 @@ type Page struct {
 	log    *slog.Logger
 	marker string // the global name of our kit in our world: not to be guessed by a page
 
-	events *queue[platforms.PageEvent]
+	events *queue.Queue[platforms.PageEvent]
 	acting chan struct{} // held by the one call that gives input
 
 	mu        sync.Mutex
@@ -77,7 +78,7 @@ type Page struct {
 	loaded    []proto.NetworkLoaderID
 	changed   chan struct{} // closed and replaced when one of the two above changes
 	contextID int           // of our world in the document, 0 when not known
-	listeners map[string]*queue[json.RawMessage]
+	listeners map[string]*queue.Queue[json.RawMessage]
 	gone      bool
 
 	opened     chan *proto.PageJavascriptDialogOpening // at most one is open at a time
@@ -105,8 +106,8 @@ func Open(ctx context.Context, b *chromium.Browser, o Options) (_ *Page, err err
 	}
 	p := &Page{
 		o: o, log: o.Log, marker: "kit" + hex.EncodeToString(secret),
-		events: newQueue[platforms.PageEvent](64), acting: make(chan struct{}, 1),
-		changed: make(chan struct{}), opened: make(chan *proto.PageJavascriptDialogOpening, 8), listeners: map[string]*queue[json.RawMessage]{},
+		events: queue.New[platforms.PageEvent](64), acting: make(chan struct{}, 1),
+		changed: make(chan struct{}), opened: make(chan *proto.PageJavascriptDialogOpening, 8), listeners: map[string]*queue.Queue[json.RawMessage]{},
 	}
 	p.life, p.end = context.WithCancelCause(context.Background())
 	if p.tab, err = b.OpenTab(ctx, p.handle); err != nil {
@@ -291,18 +292,18 @@ func (p *Page) URL(ctx context.Context) (address string, err error) {
 }
 
 // Events tells of crashes, dialogs and navigations. It holds 64; the oldest goes first. Closed when the tab is gone.
-func (p *Page) Events() <-chan platforms.PageEvent { return p.events.ch }
+func (p *Page) Events() <-chan platforms.PageEvent { return p.events.C() }
 
 // Counts are what went by so far.
 func (p *Page) Counts() Counts {
 	c := Counts{
 		ConsoleErrors: p.consoleErrors.Load(), Dialogs: p.dialogs.Load(), Navigations: p.navigations.Load(),
-		Crashes: p.crashes.Load(), DroppedEvents: p.events.dropped.Load(), DroppedReports: p.badReports.Load(),
+		Crashes: p.crashes.Load(), DroppedEvents: p.events.Dropped(), DroppedReports: p.badReports.Load(),
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.listeners {
-		c.DroppedReports += l.dropped.Load()
+		c.DroppedReports += l.Dropped()
 	}
 	return c
 }
@@ -339,10 +340,10 @@ func (p *Page) vanish(cause error) {
 	if !first {
 		return
 	}
-	p.events.put(platforms.PageEvent{Kind: "closed", At: time.Now()})
-	p.events.close()
+	p.events.Put(platforms.PageEvent{Kind: "closed", At: time.Now()})
+	p.events.Close()
 	for _, l := range listeners {
-		l.close()
+		l.Close()
 	}
 }
 
@@ -352,4 +353,16 @@ func quote(s string) string {
 		panic(err)
 	}
 	return string(raw)
+}
+
+// Crash makes the page's renderer crash, for tests of what must happen then. It returns when the page has.
+func (p *Page) Crash(ctx context.Context) {
+	p.mu.Lock()
+	life := p.life
+	p.mu.Unlock()
+	go func() { _ = p.call(ctx, proto.PageCrash{}.Call) }() // never answered: the crash ends it
+	select {
+	case <-life.Done():
+	case <-ctx.Done():
+	}
 }

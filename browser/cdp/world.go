@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-rod/rod/lib/cdp"
 	"github.com/go-rod/rod/lib/proto"
+
+	"parley/internal/queue"
 )
 
 // Run evaluates a function expression in our world with two arguments: arg, and the kit (kit.js). See platforms.Page.
@@ -28,7 +30,7 @@ func (p *Page) Observe(ctx context.Context, script string) error {
 
 // Listen makes name(JSON text) of our world deliver here. One listener a name.
 func (p *Page) Listen(ctx context.Context, name string) (<-chan json.RawMessage, error) {
-	q := newQueue[json.RawMessage](256)
+	q := queue.New[json.RawMessage](256)
 	p.mu.Lock()
 	_, taken := p.listeners[name]
 	if !taken && !p.gone {
@@ -49,7 +51,7 @@ func (p *Page) Listen(ctx context.Context, name string) (<-chan json.RawMessage,
 		p.mu.Unlock()
 		return nil, err
 	}
-	return q.ch, nil
+	return q.C(), nil
 }
 
 // errLost means that the context that answered was not ours: its number had gone to another document's.

@@ -4,8 +4,12 @@ package platforms
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
+
+// ErrUnreachable means that a page could not be loaded; the error that wraps it says why.
+var ErrUnreachable = errors.New("the page cannot be reached")
 
 // Page is what a platform module sees of the browser: one tab, worked the way a person would.
 // Every call returns by its context's deadline. It is safe for concurrent use; calls that act on the

@@ -114,7 +114,7 @@ func (s *Server) page(next http.Handler) http.Handler {
 
 // ourOrigin takes the address that was asked itself, and the origins we were given.
 func (s *Server) ourOrigin(origin string, r *http.Request) bool {
-	if slices.Contains(s.o.Origins, strings.TrimSuffix(origin, "/")) {
+	if slices.Contains(s.o.Origins, strings.ToLower(strings.TrimSuffix(origin, "/"))) {
 		return true
 	}
 	u, err := url.Parse(origin)

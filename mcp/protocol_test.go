@@ -349,7 +349,7 @@ func TestTokens(t *testing.T) {
 
 func TestHostAndOrigin(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
-		o.BaseURL, o.Hosts, o.Origins = "https://parley.example.org/", []string{"box"}, []string{"https://app.example.org"}
+		o.BaseURL, o.Hosts, o.Origins = "https://parley.example.org/", []string{"Box"}, []string{"https://App.example.org/"}
 	})
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 	for _, c := range []struct {

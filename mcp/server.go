@@ -121,6 +121,7 @@ func New(o Options) (*Server, error) {
 		o.MCPL.Manifest = MCPLDefault()
 	}
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+	o.Hosts, o.Origins = lower(o.Hosts), lower(o.Origins)
 	o.MaxConnections = cmp.Or(o.MaxConnections, 64)
 	o.SessionTimeout = cmp.Or(o.SessionTimeout, 30*time.Minute)
 	if o.Log == nil {
@@ -139,6 +140,14 @@ func New(o Options) (*Server, error) {
 	}
 	s.hub.start(o.Events)
 	return s, nil
+}
+
+func lower(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strings.ToLower(strings.TrimSuffix(s, "/"))
+	}
+	return out
 }
 
 // Handler serves everything that has an address: /mcp, the links, /healthz, /readyz, /metrics, the dashboard.

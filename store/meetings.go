@@ -32,6 +32,8 @@ type Meeting struct {
 	RecordingBytes   int64
 	// Data is the keeper's own, at most 64 KiB, never what people said.
 	Data []byte
+	// TenantMax is how many meetings the tenant may have at once, for Begin; zero: no ceiling. It is not kept.
+	TenantMax int
 }
 
 // LinkHash stands for a meeting's link without giving it away.
@@ -40,11 +42,17 @@ func LinkHash(t tenant.ID, normalised string) string {
 	return hex.EncodeToString(h[:16])
 }
 
-// FullError says that as many meetings run as may.
-type FullError struct{ Running, Max int }
+// FullError says that as many meetings run as may: of all tenants, or of this one.
+type FullError struct {
+	Running, Max int
+	OfTenant     bool
+}
 
 // Error gives both numbers.
 func (e *FullError) Error() string {
+	if e.OfTenant {
+		return fmt.Sprintf("%d meetings of the tenant are running, at most %d may", e.Running, e.Max)
+	}
 	return fmt.Sprintf("%d meetings are running, at most %d may", e.Running, e.Max)
 }
 
@@ -76,6 +84,14 @@ func (m Meetings) Begin(ctx context.Context, n Meeting, allowDuplicate bool, max
 		}
 		if max > 0 && running >= max {
 			return &FullError{Running: running, Max: max}
+		}
+		if n.TenantMax > 0 {
+			if err := tx.QueryRowContext(ctx, "select count(*) from meetings where ended_ms = 0 and tenant = ?", n.Tenant).Scan(&running); err != nil {
+				return err
+			}
+			if running >= n.TenantMax {
+				return &FullError{Running: running, Max: n.TenantMax, OfTenant: true}
+			}
 		}
 		r, err := tx.ExecContext(ctx, `insert into meetings (id, tenant, platform, link_hash, instance, state, reason,
 			requested_ms, admitted_ms, ended_ms, recording_state, recording_seconds, recording_bytes, data)

@@ -300,6 +300,11 @@ func TestMeetings(t *testing.T) {
 		t.Errorf("over the limit: %v", err)
 	}
 
+	third.TenantMax = 1
+	if _, _, err := s.Meetings.Begin(ctx, third, true, 0); !errors.As(err, &full) || !full.OfTenant || full.Running != 1 || full.Max != 1 {
+		t.Errorf("over the tenant's limit: %v", err)
+	}
+
 	got.State, got.Ended, got.Reason, got.RecordingState, got.RecordingSeconds, got.RecordingBytes = "ended", now.Add(time.Hour), "alone", "ready", 12.5, 1000
 	if err := s.Meetings.Update(ctx, got); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package tenant
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -87,6 +88,41 @@ func ParseGrants(s string) (map[ID][]Grant, error) {
 				out[id] = append(out[id], grant)
 			}
 		}
+	}
+	return out, nil
+}
+
+// ParseQuotas reads "me=meetings:2;swarm=meetings:1": tenants are separated by ';' or new lines, the ceilings
+// of one by ','.
+func ParseQuotas(s string) (map[ID]Quota, error) {
+	out := map[ID]Quota{}
+	for _, entry := range strings.FieldsFunc(s, func(r rune) bool { return r == ';' || r == '\n' }) {
+		if strings.TrimSpace(entry) == "" {
+			continue
+		}
+		name, list, ok := strings.Cut(entry, "=")
+		id := ID(strings.TrimSpace(name))
+		if !ok {
+			return nil, fmt.Errorf("%q: want tenant=meetings:number", entry)
+		}
+		if err := id.Check(); err != nil {
+			return nil, err
+		}
+		q := out[id]
+		for _, e := range entries(list) {
+			what, number, _ := strings.Cut(e, ":")
+			n, err := strconv.Atoi(strings.TrimSpace(number))
+			if err != nil || n < 1 || n > 1000 {
+				return nil, fmt.Errorf("tenant %s: %q: want a number from 1 to 1000", id, e)
+			}
+			switch strings.TrimSpace(what) {
+			case "meetings":
+				q.Meetings = n
+			default:
+				return nil, fmt.Errorf("tenant %s: %q is no ceiling; there is meetings", id, what)
+			}
+		}
+		out[id] = q
 	}
 	return out, nil
 }

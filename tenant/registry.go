@@ -75,6 +75,11 @@ func NewRegistry(c Config) (*Registry, error) {
 			return nil, fmt.Errorf("a policy names tenant %s, which has no token", id)
 		}
 	}
+	for _, id := range slices.Sorted(maps.Keys(c.Quotas)) {
+		if _, ok := r.tenants[id]; !ok {
+			return nil, fmt.Errorf("quotas name tenant %s, which has no token", id)
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.Grants)) {
 		if _, ok := r.tenants[id]; !ok {
 			return nil, fmt.Errorf("grants name tenant %s, which has no token", id)

@@ -36,12 +36,9 @@ const (
 	AnnounceNone Grant = "announce-none"
 )
 
-// Quota holds a tenant's ceilings. Zero means the service's own default.
+// Quota holds a tenant's ceilings besides the service's own. Zero is no ceiling.
 type Quota struct {
-	Meetings      int   // at once
-	Sessions      int   // browser sessions at once
-	UploadBytes   int64 // kept at once
-	DownloadBytes int64 // kept at once
+	Meetings int // at once
 }
 
 // Tenant is one owner of meetings, files and settings. It does not change while the service runs.

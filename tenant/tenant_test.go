@@ -83,6 +83,18 @@ func TestParseGrants(t *testing.T) {
 	}
 }
 
+func TestParseQuotas(t *testing.T) {
+	got, err := ParseQuotas("me=meetings:2; swarm = meetings : 1 \n")
+	if err != nil || got["me"].Meetings != 2 || got["swarm"].Meetings != 1 || len(got) != 2 {
+		t.Fatal(got, err)
+	}
+	for _, bad := range []string{"me", "me=meetings", "me=meetings:0", "me=meetings:1001", "me=meetings:x", "me=tables:1", "ME=meetings:1"} {
+		if _, err := ParseQuotas(bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
 func TestRegistry(t *testing.T) {
 	creds, err := ParseTokens("me:A,me:B,swarm:C")
 	if err != nil {
@@ -118,6 +130,7 @@ func TestRegistryRefuses(t *testing.T) {
 	for name, c := range map[string]Config{
 		"policy of nobody":     {Tokens: one, Policies: map[ID]Policy{"you": Full}},
 		"grants of nobody":     {Tokens: one, Grants: map[ID][]Grant{"you": {Meeting}}},
+		"quota of nobody":      {Tokens: one, Quotas: map[ID]Quota{"you": {Meetings: 1}}},
 		"one token for two":    {Tokens: []Credential{{"me", "A"}, {"you", "A"}}},
 		"ephemeral with grant": {Tokens: one, Policies: map[ID]Policy{"me": Ephemeral}, Grants: map[ID][]Grant{"me": {Meeting}}},
 	} {
@@ -229,5 +242,6 @@ func FuzzParse(f *testing.F) {
 		}
 		_, _ = ParsePolicies(s)
 		_, _ = ParseGrants(s)
+		_, _ = ParseQuotas(s)
 	})
 }

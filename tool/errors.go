@@ -43,6 +43,7 @@ const (
 	CodeMeetingNotFound   Code = "meeting_not_found"
 	CodeMeetingEnded      Code = "meeting_ended"
 	CodeMeetingsFull      Code = "meetings_full"
+	CodeQuotaFull         Code = "quota_full"
 	CodeBadLink           Code = "bad_link"
 	CodeUnknownPlatform   Code = "unknown_platform"
 	CodeUnreachable       Code = "unreachable"

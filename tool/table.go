@@ -57,7 +57,7 @@ func Table(m Meetings, links Linker, forget ...Forget) []Tool {
 					"Returns when admitted, waiting for admission or ended. Then use meeting_listen to follow it, meeting_speak to talk, meeting_leave to go. " +
 					"Joining the same meeting again returns the running one.",
 				Deadline: 30 * time.Second,
-				Errors: []Code{CodeBadLink, CodeUnknownPlatform, CodeUnreachable, CodeMeetingsFull, CodeMissingDependency, CodeNoDiskSpace,
+				Errors: []Code{CodeBadLink, CodeUnknownPlatform, CodeUnreachable, CodeMeetingsFull, CodeQuotaFull, CodeMissingDependency, CodeNoDiskSpace,
 					CodeProfileUnknown, CodeProfileInUse, CodeEngineUnavailable, CodeSpeechUnavailable, CodeWorkerFailed, CodeGrantMissing},
 			}),
 			Run: func(ctx context.Context, c Caller, a JoinArgs) (Status, error) {

@@ -104,15 +104,20 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 		table = tool.Table(meetings, a.links)
 	}
 	host, _ := os.Hostname()
+	deadlines, err := tool.ParseDeadlines(v.String("PARLEY_TOOL_TIMEOUTS"))
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("PARLEY_TOOL_TIMEOUTS: %w", err)}
+	}
 	a.tools, err = tool.NewService(tool.Options{
 		Tools: table, Idempotency: a.store.Idempotency, Owner: fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano()),
-		Deadline: v.Seconds("PARLEY_TOOL_TIMEOUT_SEC"), Log: a.log,
+		Deadline: v.Seconds("PARLEY_TOOL_TIMEOUT_SEC"), Deadlines: deadlines, Log: a.log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	a.server, err = mcp.New(mcp.Options{
 		Version: version, Tools: a.tools, Auth: a.registry, Events: watcher, BaseURL: v.String("PARLEY_BASE_URL"),
+		Hosts: v.List("PARLEY_ALLOWED_HOSTS"), Origins: v.List("PARLEY_ALLOWED_ORIGINS"),
 		QueryToken: v.Bool("PARLEY_WS_QUERY_TOKEN"), Links: a.links, Ready: a.store.Ping, Log: a.log,
 	})
 	return a, err
@@ -127,6 +132,9 @@ func (a *app) openRegistry(data string, needToken bool) (*tenant.Registry, error
 	}
 	if c.Policies, err = tenant.ParsePolicies(a.v.String("PARLEY_TOKEN_POLICIES")); err != nil {
 		return nil, bad("PARLEY_TOKEN_POLICIES", err)
+	}
+	if c.Quotas, err = tenant.ParseQuotas(a.v.String("PARLEY_TENANT_QUOTAS")); err != nil {
+		return nil, bad("PARLEY_TENANT_QUOTAS", err)
 	}
 	if c.Grants, err = tenant.ParseGrants(a.v.String("PARLEY_TOKEN_GRANTS")); err != nil {
 		return nil, bad("PARLEY_TOKEN_GRANTS", err)
@@ -185,6 +193,9 @@ func (a *app) openMeetings(data, level string) error {
 				}
 				if err := a.links.Revoke(ctx, t, id); err != nil {
 					a.log.Error("links of a deleted recording are still there", "meeting", id, "err", err)
+				}
+				if err := a.store.Idempotency.ForgetMeeting(ctx, t, id); err != nil {
+					a.log.Error("results about a deleted meeting are still there", "meeting", id, "err", err)
 				}
 			}()
 		},

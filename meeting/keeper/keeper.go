@@ -180,6 +180,8 @@ type JoinRequest struct {
 	// Key tells two joins of one meeting: the normalised link.
 	Key            string
 	AllowDuplicate bool
+	// TenantMax is how many meetings the tenant may have at once; zero: no ceiling of its own.
+	TenantMax int
 	// Wait is how long Join waits to be able to say more than "requested". Zero: it returns at once.
 	Wait time.Duration
 	// Start is the message for the worker. The keeper fills in MeetingID, Tenant, Paths.Data and Paths.Run.
@@ -220,7 +222,7 @@ func (k *Keeper) begin(ctx context.Context, r JoinRequest) (*attendance, Status,
 	if err != nil {
 		return nil, Status{}, err
 	}
-	row := store.Meeting{ID: id, Tenant: r.Tenant, Platform: r.Platform, Link: store.LinkHash(r.Tenant, r.Key), Instance: k.o.Instance, Requested: time.Now()}
+	row := store.Meeting{ID: id, Tenant: r.Tenant, Platform: r.Platform, Link: store.LinkHash(r.Tenant, r.Key), Instance: k.o.Instance, Requested: time.Now(), TenantMax: r.TenantMax}
 	got, existing, err := k.enter(ctx, row, r.AllowDuplicate)
 	if err != nil || existing {
 		k.unlock(id, lock)

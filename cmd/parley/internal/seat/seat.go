@@ -127,7 +127,7 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 		wait = 0
 	}
 	st, err := s.o.Keeper.Join(ctx, keeper.JoinRequest{
-		Tenant: by.Tenant.ID, Platform: platform.Name, Key: link.Key, AllowDuplicate: a.AllowDuplicate, Wait: wait, Start: start,
+		Tenant: by.Tenant.ID, Platform: platform.Name, Key: link.Key, AllowDuplicate: a.AllowDuplicate, TenantMax: by.Tenant.Quota.Meetings, Wait: wait, Start: start,
 	})
 	if err != nil {
 		return tool.Status{}, s.fail(err, "")
@@ -194,6 +194,8 @@ func (s *Seat) fail(err error, id string) error {
 	var full *store.FullError
 	var w *wire.Error
 	switch {
+	case errors.As(err, &full) && full.OfTenant:
+		return tool.Fail(tool.CodeQuotaFull, "running", full.Running, "max", full.Max)
 	case errors.As(err, &full):
 		return tool.Fail(tool.CodeMeetingsFull, "running", full.Running, "max", full.Max)
 	case errors.Is(err, keeper.ErrNotFound), errors.Is(err, store.ErrNotFound):

@@ -293,7 +293,11 @@ func (g *Guest) openMedia(number int) error {
 		})
 	})
 	pc.OnConnectionStateChange(func(s webrtc.PeerConnectionState) {
-		if s == webrtc.PeerConnectionStateFailed {
+		switch s {
+		case webrtc.PeerConnectionStateConnected:
+			g.mouth.connected(true)
+			g.connectedOnce.Do(func() { close(g.connected) })
+		case webrtc.PeerConnectionStateFailed:
 			_ = g.ask(wire.Restart{Media: number}) // a lost connection shows where it is read
 		}
 	})
@@ -308,6 +312,7 @@ func (g *Guest) closeMedia() {
 	g.link.mu.Lock()
 	g.link.closed = true
 	g.link.mu.Unlock()
+	g.mouth.connected(false)
 	_ = g.link.pc.GracefulClose() // given up either way
 	g.link.work.Wait()
 	g.link = nil

@@ -100,6 +100,10 @@ type Guest struct {
 	leaving  bool
 	admitted chan struct{} // closed at the first welcome
 
+	// connected is closed when the sound is connected for the first time.
+	connected     chan struct{}
+	connectedOnce sync.Once
+
 	// Owned by attend's goroutine.
 	token string
 	seen  int64
@@ -128,6 +132,7 @@ func Join(ctx context.Context, o Options, emit func(Event)) (*Guest, error) {
 	g := &Guest{
 		opts: o, emit: emit, where: where, key: key, muted: o.Muted, done: make(chan struct{}),
 		people: map[string]wire.Person{}, heard: map[string]bool{}, admitted: make(chan struct{}),
+		connected: make(chan struct{}),
 	}
 	if g.api, err = newAPI(o, where.Hostname()); err != nil {
 		return nil, err
@@ -234,9 +239,14 @@ func (g *Guest) Wait() error {
 func (g *Guest) Done() <-chan struct{} { return g.done }
 
 // Admitted waits until the guest is in.
-func (g *Guest) Admitted(ctx context.Context) error {
+func (g *Guest) Admitted(ctx context.Context) error { return g.until(ctx, g.admitted) }
+
+// Connected waits until the guest can be heard.
+func (g *Guest) Connected(ctx context.Context) error { return g.until(ctx, g.connected) }
+
+func (g *Guest) until(ctx context.Context, what <-chan struct{}) error {
 	select {
-	case <-g.admitted:
+	case <-what:
 		return nil
 	case <-g.done:
 		if g.err != nil {

@@ -20,6 +20,7 @@ type mouth struct {
 	mu    sync.Mutex
 	queue []*playing
 	muted bool
+	open  bool // the connection carries sound
 	ext   uint8
 }
 
@@ -70,17 +71,24 @@ func (m *mouth) mute(on bool) {
 	m.mu.Unlock()
 }
 
+// connected says whether the connection carries sound: what is in the queue waits until it does.
+func (m *mouth) connected(on bool) {
+	m.mu.Lock()
+	m.open = on
+	m.mu.Unlock()
+}
+
 func (m *mouth) extension(id uint8) {
 	m.mu.Lock()
 	m.ext = id
 	m.mu.Unlock()
 }
 
-// next gives the packet to send now, nil when the guest is muted: what is in the queue waits until it is not.
+// next gives the packet to send now, nil when the guest is muted or not connected: what is in the queue then waits.
 func (m *mouth) next() (payload []byte, level uint8, ext uint8) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.muted {
+	if m.muted || !m.open {
 		return nil, 127, m.ext
 	}
 	for len(m.queue) > 0 {

@@ -1,10 +1,13 @@
 package guest_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -266,17 +269,16 @@ func TestRecordingIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{filepath.Join(dir, "a.wav"), filepath.Join(dir, "-b.ogg")}
 	var listeners []*guest.Guest
+	var heard []*watcher
 	for _, f := range files {
 		g, w := join(t, guest.Options{URL: s.Link("r"), Name: "Listener", Muted: true, Record: f})
 		w.kind(guest.Joined)
-		listeners = append(listeners, g)
+		listeners, heard = append(listeners, g), append(heard, w)
 	}
-	started := time.Now()
 	ben, _ := join(t, guest.Options{URL: s.Link("r"), Name: "Ben"})
-	if err := ben.Admitted(context.Background()); err != nil {
-		t.Fatal(err)
+	for _, w := range heard { // the tone is to be whole
+		w.wait("Ben is heard", func(e guest.Event) bool { return e.Kind == guest.Heard && e.Name == "Ben" })
 	}
-	time.Sleep(time.Until(started.Add(700 * time.Millisecond))) // the connection may take a moment; the tone is to be whole
 	if err := ben.Play(context.Background(), clip); err != nil {
 		t.Fatal(err)
 	}
@@ -295,6 +297,41 @@ func TestRecordingIsWhole(t *testing.T) {
 		if d := r.Span().Length - 7*time.Second; d.Abs() > 100*time.Millisecond {
 			t.Errorf("%s: the tone lasts %v", f, r.Span().Length)
 		}
+	}
+}
+
+func TestAScriptIsHeardFromItsFirstSound(t *testing.T) {
+	need.Program(t, "ffmpeg")
+	s := start(t, room.Options{})
+	dir := t.TempDir()
+	clip := filepath.Join(dir, "tone.wav")
+	writeTone(t, clip, 2*time.Second)
+	var h memory
+	_, seen := join(t, guest.Options{URL: s.Link("r"), Name: "Ada", Muted: true, OnAudio: h.hear})
+	seen.kind(guest.Joined)
+	bot := watch(t)
+	if err := guest.Run(context.Background(), guest.Options{URL: s.Link("r"), Name: "Bot"},
+		guest.Script{Play: []string{clip}, LeaveAfter: true}, bot.take); err != nil {
+		t.Fatal(err)
+	}
+	pcm := h.of(bot.kind(guest.Joined).ID)
+	from := loud(pcm)
+	if end := len(pcm); end-from < 1900*guest.Rate/1000 {
+		t.Errorf("%d ms of 2 s were heard", (end-from)*1000/guest.Rate)
+	}
+}
+
+// writeTone makes a file of the ruler.
+func writeTone(t *testing.T, file string, length time.Duration) {
+	t.Helper()
+	cmd := exec.Command("ffmpeg", "-v", "error", "-f", "s16le", "-ar", fmt.Sprint(guest.Rate), "-ac", "1", "-i", "pipe:0", file)
+	var raw bytes.Buffer
+	if err := binary.Write(&raw, binary.LittleEndian, guest.Tone(length)); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin = &raw
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Script says what a guest does once it is in.
 type Script struct {
-	// Delay is how long it waits after it was let in.
+	// Delay is how long it waits after its sound was connected, besides the moment that the others need to hear it.
 	Delay time.Duration
 	// Chat is then written, unless empty.
 	Chat string
@@ -22,6 +22,9 @@ type Script struct {
 	// LeaveAfter lets it leave when everything was played; otherwise it stays until the context ends.
 	LeaveAfter bool
 }
+
+// settle is how long those who are in the room already need until they hear a newcomer.
+const settle = 300 * time.Millisecond
 
 // maxReactions bounds how many reactions wait: what comes beyond is not reacted to.
 const maxReactions = 16
@@ -91,11 +94,11 @@ func Run(ctx context.Context, o Options, s Script, emit func(Event)) error {
 
 // act follows the script to its end; false when the guest is out before.
 func act(ctx context.Context, g *Guest, s Script, clips []Clip) bool {
-	if g.Admitted(ctx) != nil {
+	if g.Connected(ctx) != nil {
 		return false
 	}
 	select {
-	case <-time.After(s.Delay):
+	case <-time.After(s.Delay + settle):
 	case <-ctx.Done():
 		return false
 	case <-g.Done():

@@ -21,7 +21,8 @@ type StreamOptions struct {
 	Lang string
 	// Partials asks for text while somebody speaks.
 	Partials bool
-	// Silence ends a segment after this pause; zero means 500 ms. Between 200 ms and 3 s.
+	// Silence ends a segment after this pause at the latest; zero means 500 ms. Between 200 ms and 3 s. An engine that
+	// takes the sentence for finished may end it after 250 ms, and a long segment is glad of any pause.
 	Silence time.Duration
 	// Words asks for a time for each word.
 	Words bool
@@ -54,7 +55,8 @@ type Partial struct {
 	Lang       string
 }
 
-// Final is a segment that will not change.
+// Final is a segment that will not change. An empty Text takes back the partials of a segment in which, after all,
+// nobody spoke.
 type Final struct {
 	Start, End int64 // samples
 	Text       string

@@ -80,13 +80,19 @@ func prompts(t testing.TB, ids ...string) []speechtest.Line {
 	}
 	var lines []speechtest.Line
 	for _, r := range picked {
-		pcm, err := voices.Decode(context.Background(), r.Path, 16000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, speechtest.Line{PCM: pcm, Text: r.Text})
+		lines = append(lines, speechtest.Line{PCM: decode(t, r.Path), Text: r.Text})
 	}
 	return lines
+}
+
+// decode gives a file's samples at 16 kHz.
+func decode(t testing.TB, path string) []int16 {
+	t.Helper()
+	pcm, err := voices.Decode(context.Background(), path, 16000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pcm
 }
 
 func TestSuiteOnTheRealModels(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // The lengths of clauses, in characters. The first is short, because somebody waits for its sound; none is long,
 // because a busy machine makes speech only just as fast as it is spoken.
 const (
-	firstLength = 60
+	firstLength = 45
 	mostLength  = 120
 	leastLength = 12 // shorter ones are joined with the next: a word alone sounds odd
 )

@@ -21,7 +21,7 @@ func TestSplit(t *testing.T) {
 		{"(Really?) Yes, \"sure.\" Then go.", "(Really?) Yes,|\"sure.\" Then go."},
 		{"No. 5 is alive. No. It is not.", "No. 5 is alive.|No. It is not."},
 		{"Welcome everybody to the weekly meeting of the people who build the browser and the voice of this product",
-			"Welcome everybody to the weekly meeting of the people|who build the browser and the voice of this product"},
+			"Welcome everybody to the weekly meeting|of the people who build the browser and the voice of this product"},
 	} {
 		if got := strings.Join(Split(c.in), "|"); got != c.want {
 			t.Errorf("%q:\n got %s\nwant %s", c.in, got, c.want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,6 +45,7 @@ type stream struct {
 	tongue    tongue
 	ring      ring
 	part      []int16       // less than a frame
+	zeros     int           // frames of digital silence in a row
 	arrived   time.Time     // when the latest audio came
 	order     []entry       // what must go out in order
 	ended     int64         // the latest segment that was closed
@@ -201,7 +203,7 @@ func (s *stream) hear(ctx context.Context, pcm []int16) error {
 	for len(s.part) >= segment.Frame {
 		frame := s.part[:segment.Frame]
 		s.ring.write(frame)
-		prob, err := s.ear.Prob(ctx, frame)
+		prob, err := s.prob(ctx, frame)
 		if err != nil {
 			return &speech.Error{Kind: speech.KindInternal, Op: "voice activity", Err: err}
 		}
@@ -211,6 +213,23 @@ func (s *stream) hear(ctx context.Context, pcm []int16) error {
 		s.part = s.part[:copy(s.part, s.part[segment.Frame:])]
 	}
 	return nil
+}
+
+// muted is after how many frames of digital silence the ear need not listen: a muted participant's track is nothing
+// else, for hours.
+const muted = 32
+
+// prob is the probability that a frame is speech.
+func (s *stream) prob(ctx context.Context, frame []int16) (float64, error) {
+	if slices.ContainsFunc(frame, func(v int16) bool { return v != 0 }) {
+		if s.zeros > muted {
+			s.ear.Reset()
+		}
+		s.zeros = 0
+	} else if s.zeros++; s.zeros > muted {
+		return 0, nil
+	}
+	return s.ear.Prob(ctx, frame)
 }
 
 // apply does what the machine decided. The list is the machine's: it is copied before the machine is asked again.

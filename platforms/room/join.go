@@ -26,6 +26,9 @@ func (c *Call) Join(ctx context.Context, r meeting.JoinRequest) error {
 	if err := c.load(ctx); err != nil {
 		return err
 	}
+	if err := c.silence(ctx); err != nil {
+		return err
+	}
 	// Our voice is made, not spoken into a room: what would clean it takes bits of it away.
 	if f, err := c.page.Find(ctx, target("original")); err != nil {
 		return fmt.Errorf("join: %w", err)
@@ -33,9 +36,6 @@ func (c *Call) Join(ctx context.Context, r meeting.JoinRequest) error {
 		if err := c.page.Click(ctx, target("original")); err != nil {
 			return fmt.Errorf("join: %w", err)
 		}
-	}
-	if err := c.silence(ctx); err != nil {
-		return err
 	}
 	if err := c.page.Type(ctx, target("name"), clip(r.Name, maxName)); err != nil {
 		return fmt.Errorf("join: give our name: %w", err)
@@ -63,11 +63,30 @@ func (c *Call) load(ctx context.Context) error {
 		}
 		return fmt.Errorf("join: %w", err)
 	}
+	if err := c.answered(ctx); err != nil {
+		return err
+	}
 	err = c.await(ctx, func(s *state) bool { return s.shows(sign.Lobby) || s.shows(sign.Out) })
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &meeting.EndError{Reason: meeting.ReasonInvalidMeeting, Err: errors.New("the page at this address is not a room's")}
 	}
 	return err
+}
+
+// answered looks at the status that the server gave: an error page has no lobby to wait for.
+func (c *Call) answered(ctx context.Context) error {
+	var status int
+	const script = "() => (performance.getEntriesByType('navigation')[0] || {}).responseStatus || 0"
+	if err := c.page.Run(ctx, script, nil, &status); err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
+	switch {
+	case status >= 500:
+		return &meeting.EndError{Reason: meeting.ReasonUnreachable, Err: fmt.Errorf("the server answers with status %d", status)}
+	case status >= 400:
+		return &meeting.EndError{Reason: meeting.ReasonInvalidMeeting, Err: fmt.Errorf("the server has no room at this address (status %d)", status)}
+	}
+	return nil
 }
 
 // silence switches the microphone off in the lobby and reads it back. One that cannot be shown to be off stops the join.

@@ -2,6 +2,7 @@ package meeting
 
 import (
 	"errors"
+	"path"
 	"time"
 
 	"parley/meeting/wire"
@@ -33,7 +34,7 @@ type lifecycle struct {
 	trail    []Transition
 	held     string // consent-gate, dialog, challenge
 	out      leaving
-	bundle   string // a file of the evidence bundle
+	bundle   string // the folder of the evidence, once there is any
 }
 
 // enter moves to a state. why carries the signs and the text that decided.
@@ -117,7 +118,7 @@ func (m *Machine) Trail() []Transition { return m.life.trail }
 func (m *Machine) evidenceKept(ev EvidenceKept) {
 	m.life.out.picture = time.Time{}
 	if ev.Err == nil && ev.Path != "" && !m.consent.erased() {
-		m.life.bundle = ev.Path
+		m.life.bundle = path.Dir(ev.Path)
 		m.changed()
 	}
 }

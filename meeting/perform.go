@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path"
 	"sync"
 	"time"
 
@@ -30,8 +31,9 @@ type performer struct {
 	call   Call
 	spoken map[string]*speaking
 
-	telling sync.Mutex // of seq
-	seq     int64
+	telling  sync.Mutex // of seq
+	seq      int64
+	evidence string // the folder of the evidence, at the end; only the loop uses it
 
 	files chan func()
 	lost  int // file work that found the queue full
@@ -388,6 +390,12 @@ func (p *performer) drop(id string) {
 
 // tell numbers a report, in the order in which they are told.
 func (p *performer) tell(r wire.Report) {
+	switch { // these follow the evidence in the same step
+	case r.Ended != nil && r.Ended.Evidence == "":
+		r.Ended.Evidence = p.evidence
+	case r.Status != nil && r.Status.Evidence == "":
+		r.Status.Evidence = p.evidence
+	}
 	p.telling.Lock()
 	defer p.telling.Unlock()
 	if r.Status != nil {
@@ -422,10 +430,13 @@ func (p *performer) keep(e KeepEvidence) {
 		return
 	}
 	raw, err := json.MarshalIndent(e.Transitions, "", " ")
+	kept := ""
 	if err == nil {
-		_, err = p.ports.Files.Keep("evidence.json", raw)
+		kept, err = p.ports.Files.Keep("evidence.json", raw)
 	}
-	if err != nil {
+	if err == nil {
+		p.evidence = path.Dir(kept)
+	} else {
 		p.tell(wire.Report{Fault: &wire.Fault{Part: string(PartDisk), Kind: "evidence-not-kept", Action: "gave-up", Count: 1}})
 	}
 }

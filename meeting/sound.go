@@ -106,7 +106,10 @@ func (m *Machine) settleSound() {
 	// The transcriber keeps what passes while it starts; a recorder has to stand first, or the beginning were lost
 	// from the file alone and the two would not begin together.
 	// Once they have begun, the one goes on while the other is made anew.
-	open := m.mayHear() && (h.recorder.stage == stageOn || h.words.live()) && (h.begun || h.recorder.stage != stageStarting)
+	open := m.mayHear() && (h.recorder.stage == stageOn || h.words.live())
+	if h.recorder.stage == stageStarting {
+		open = m.mayHear() && h.begun
+	}
 	if open != h.gate {
 		h.gate = open
 		if open {

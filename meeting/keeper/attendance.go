@@ -63,7 +63,7 @@ func newAttendance(k *Keeper, row store.Meeting, set files.Set, name string) *at
 	return a
 }
 
-// start starts the process and sends it the start message.
+// start starts the process and sends it the start message. Its caller holds wmu, so that no command can come first.
 func (a *attendance) start(r JoinRequest) (err error) {
 	if err := a.set.Prepare(); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (a *attendance) start(r JoinRequest) (err error) {
 	if s.Platform == "" {
 		s.Platform = r.Platform
 	}
-	return a.send(wire.KindStart, "", s)
+	return a.write(wire.KindStart, "", s)
 }
 
 // send writes a message. A worker that does not read for a while is as good as dead: its pipe is closed, which tells
@@ -107,6 +107,11 @@ func (a *attendance) start(r JoinRequest) (err error) {
 func (a *attendance) send(kind wire.Kind, id string, body any) error {
 	a.wmu.Lock()
 	defer a.wmu.Unlock()
+	return a.write(kind, id, body)
+}
+
+// write needs wmu.
+func (a *attendance) write(kind wire.Kind, id string, body any) error {
 	if a.cmd == nil {
 		return io.ErrClosedPipe
 	}

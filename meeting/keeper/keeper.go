@@ -34,8 +34,9 @@ const (
 	leftoverTime  = 30 * time.Second // between two looks for meetings of services that died
 	retentionTime = time.Hour
 	repairTime    = 2 * time.Minute
-	tellTime      = 3 * time.Second // the longest that the end of an interrupted meeting waits for its file
-	remembered    = 50              // ended meetings whose events and chat stay in memory
+	tellTime      = 3 * time.Second        // the longest that the end of an interrupted meeting waits for its file
+	doorTime      = 700 * time.Millisecond // how long a join that waits is given to be let in at once
+	remembered    = 50                     // ended meetings whose events and chat stay in memory
 )
 
 // Errors of a keeper.
@@ -204,7 +205,12 @@ func (k *Keeper) Join(ctx context.Context, r JoinRequest) (Status, error) {
 	if r.Wait > 0 {
 		ctx, cancel := context.WithTimeout(ctx, r.Wait)
 		defer cancel()
-		a.until(ctx, func() bool { return a.settled() })
+		a.until(ctx, a.settled)
+		if a.snapshot().State == string(meeting.Waiting) { // an open door takes a moment, too
+			moment, cancel := context.WithTimeout(ctx, doorTime)
+			a.until(moment, func() bool { return a.settled() && a.snapshot().State != string(meeting.Waiting) })
+			cancel()
+		}
 	}
 	s := a.snapshot()
 	s.Existing = existing.Existing
@@ -242,9 +248,11 @@ func (k *Keeper) begin(ctx context.Context, r JoinRequest) (*attendance, Status,
 
 	a := newAttendance(k, row, set, r.Start.Name)
 	a.lock = lock
+	a.wmu.Lock() // commands wait until the start message is out
 	k.mu.Lock()
 	if k.closing {
 		k.mu.Unlock()
+		a.wmu.Unlock()
 		row.State, row.Reason, row.Ended = string(meeting.Ended), string(meeting.ReasonShutdown), time.Now()
 		_ = k.o.Book.Update(context.WithoutCancel(ctx), row)
 		k.unlock(id, lock)
@@ -254,7 +262,9 @@ func (k *Keeper) begin(ctx context.Context, r JoinRequest) (*attendance, Status,
 	k.order = append(k.order, a)
 	k.wg.Add(1) // follow, or concluding at once
 	k.mu.Unlock()
-	if err := a.start(r); err != nil {
+	err = a.start(r)
+	a.wmu.Unlock()
+	if err != nil {
 		k.log.Error("keeper: start a worker", "meeting", id, "err", err)
 		a.failed = meeting.ReasonStartFailed
 		a.conclude()

@@ -294,6 +294,107 @@ func TestAMeetingFromJoinToEnd(t *testing.T) {
 	}
 }
 
+// No child of a worker holds one of its pipes: their ends are signals.
+func TestPipesAreNotInherited(t *testing.T) {
+	k := keeper(t, 0)
+	s := join(t, k, "k", meetingtest.Script{})
+	reach(t, k, s.ID, "recording", recording)
+	leader := k.find("me", s.ID).child.PID()
+	pids, err := proc.InSession(leader)
+	if err != nil || len(pids) < 3 {
+		t.Fatalf("%v %v: the worker, its child and grandchild", pids, err)
+	}
+	for _, pid := range pids {
+		dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+		es, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range es {
+			n, _ := strconv.Atoi(e.Name())
+			to, _ := os.Readlink(dir + "/" + e.Name())
+			if pid != leader && n > 2 && (strings.HasPrefix(to, "pipe:") || strings.HasPrefix(to, k.o.Data)) {
+				t.Errorf("process %d holds %s as %d", pid, to, n)
+			}
+			if pid == leader && strings.HasSuffix(to, ".lock") {
+				t.Errorf("the worker holds %s", to)
+			}
+		}
+	}
+}
+
+func TestTenJoinsAtOnce(t *testing.T) {
+	k := keeper(t, 4)
+	type result struct {
+		s   Status
+		err error
+	}
+	results := make(chan result)
+	for i := range 10 {
+		go func() {
+			s, err := k.Join(t.Context(), request("me", strconv.Itoa(i%5), meetingtest.Script{}))
+			results <- result{s, err}
+		}()
+	}
+	ids := map[string]int{}
+	full := 0
+	for range 10 {
+		r := <-results
+		var f *store.FullError
+		switch {
+		case errors.As(r.err, &f):
+			full++
+		case r.err != nil:
+			t.Error(r.err)
+		default:
+			ids[r.s.ID]++
+		}
+	}
+	if len(ids) != 4 || full == 0 {
+		t.Errorf("%d meetings, %d refused", len(ids), full)
+	}
+	if n := k.Running(); n != 4 {
+		t.Errorf("%d run", n)
+		for _, a := range k.order {
+			t.Errorf("%+v", a.snapshot())
+		}
+	}
+}
+
+// Commands that race with the end are answered: done, over, or uncertain, but answered.
+func TestCommandsAroundTheEnd(t *testing.T) {
+	k := keeper(t, 0)
+	s := join(t, k, "k", meetingtest.Script{})
+	reach(t, k, s.ID, "recording", recording)
+	answered := make(chan error)
+	for i := range 20 {
+		go func() {
+			time.Sleep(time.Duration(i) * time.Millisecond)
+			_, err := k.Command(t.Context(), "me", s.ID, wire.Command{ChatSend: &wire.ChatSend{Text: "hi"}})
+			answered <- err
+		}()
+	}
+	time.Sleep(8 * time.Millisecond)
+	if err := syscall.Kill(k.find("me", s.ID).child.PID(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	done := 0
+	for range 20 {
+		err := <-answered
+		var we *wire.Error
+		switch {
+		case err == nil:
+			done++
+		case !errors.As(err, &we) || (we.Code != wire.CodeOver && we.Code != wire.CodeNotYet):
+			t.Errorf("%v", err)
+		}
+	}
+	if s := gone(t, k, s.ID); s.Reason != string(meeting.ReasonShutdown) {
+		t.Errorf("%s", s.Reason)
+	}
+	t.Logf("%d of 20 were done", done)
+}
+
 func TestAnObjectionLeavesTheMarkerAlone(t *testing.T) {
 	k := keeper(t, 0)
 	forgot := make(chan string, 4)
@@ -392,7 +493,10 @@ func TestHowJoinsEnd(t *testing.T) {
 // Killed at random moments, a worker leaves nothing running, and its end is told with the reason.
 func TestKilledWorkers(t *testing.T) {
 	k := keeper(t, 0)
-	const n = 12
+	n := 12
+	if more, err := strconv.Atoi(os.Getenv("PARLEY_TEST_KILLS")); err == nil {
+		n = more // make accept asks for two hundred
+	}
 	for i := range n {
 		s := join(t, k, "k"+strconv.Itoa(i), meetingtest.Script{})
 		a := k.find("me", s.ID)

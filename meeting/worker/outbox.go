@@ -106,7 +106,11 @@ func (o *outbox) write(w *wire.Writer) {
 		f := o.frames[0]
 		o.frames = o.frames[1:]
 		o.mu.Unlock()
-		if err := w.Write(f.kind, f.id, f.body); err != nil && !errors.Is(err, wire.ErrTooLong) {
+		err := w.Write(f.kind, f.id, f.body)
+		if errors.Is(err, wire.ErrTooLong) && f.kind == wire.KindAnswer {
+			err = w.Write(f.kind, f.id, wire.Answer{Error: &wire.Error{Code: wire.CodeFailed, Text: "the answer is longer than a message may be"}})
+		}
+		if err != nil && !errors.Is(err, wire.ErrTooLong) {
 			o.mu.Lock()
 			o.fail(err)
 			o.mu.Unlock()

@@ -116,19 +116,20 @@ type Echo struct {
 // common subsequence counts. Equal words scattered over a long speech are therefore not an echo.
 func align(heard, said []string) []bool {
 	best := make([]bool, len(heard))
-	if len(said) == 0 {
-		return best
-	}
 	const longest = 200 // words of one segment; more than half a minute of speech never comes in one
 	if len(heard) > longest {
 		heard = heard[:longest]
 	}
+	if len(said) == 0 || len(heard) == 0 {
+		return best
+	}
+	a := aligner{alike: alikes(heard, said), heard: len(heard), said: len(said)}
 	bestN := 0
 	window := 2*len(heard) + 4
 	step := max(1, len(heard)/2)
 	for at := 0; ; at += step {
 		end := min(at+window, len(said))
-		if marks, n := common(heard, said[at:end]); n > bestN {
+		if marks, n := a.common(at, end); n > bestN {
 			bestN = n
 			copy(best, marks)
 		}
@@ -138,23 +139,63 @@ func align(heard, said []string) []bool {
 	}
 }
 
-// common marks a longest common subsequence in heard.
-func common(heard, said []string) ([]bool, int) {
-	w := len(said) + 1
-	table := make([]int16, (len(heard)+1)*w)
-	for i := len(heard) - 1; i >= 0; i-- {
-		for j := len(said) - 1; j >= 0; j-- {
-			if Alike(heard[i], said[j]) {
+// alikes says which heard word is like which said one; words that come again are compared once.
+func alikes(heard, said []string) []bool {
+	column := map[string]int{}
+	var tokens []token
+	columns := make([]int, len(said))
+	for j, w := range said {
+		c, ok := column[w]
+		if !ok {
+			c = len(tokens)
+			column[w] = c
+			tokens = append(tokens, tokenOf(w))
+		}
+		columns[j] = c
+	}
+	out := make([]bool, len(heard)*len(said))
+	row := make([]bool, len(tokens))
+	for i, w := range heard {
+		t := tokenOf(w)
+		for c := range tokens {
+			row[c] = t.word == tokens[c].word || t.near(tokens[c])
+		}
+		for j, c := range columns {
+			out[i*len(said)+j] = row[c]
+		}
+	}
+	return out
+}
+
+type aligner struct {
+	alike       []bool // heard × said
+	heard, said int
+	table       []int16
+}
+
+// common marks a longest common subsequence of the heard words and a stretch of the said ones.
+func (a *aligner) common(from, to int) ([]bool, int) {
+	n := to - from
+	w := n + 1
+	if size := (a.heard + 1) * w; cap(a.table) < size {
+		a.table = make([]int16, size)
+	}
+	table := a.table[:(a.heard+1)*w]
+	clear(table)
+	alike := func(i, j int) bool { return a.alike[i*a.said+from+j] }
+	for i := a.heard - 1; i >= 0; i-- {
+		for j := n - 1; j >= 0; j-- {
+			if alike(i, j) {
 				table[i*w+j] = table[(i+1)*w+j+1] + 1
 			} else {
 				table[i*w+j] = max(table[(i+1)*w+j], table[i*w+j+1])
 			}
 		}
 	}
-	marks := make([]bool, len(heard))
-	for i, j := 0, 0; i < len(heard) && j < len(said); {
+	marks := make([]bool, a.heard)
+	for i, j := 0, 0; i < a.heard && j < n; {
 		switch {
-		case Alike(heard[i], said[j]):
+		case alike(i, j):
 			marks[i] = true
 			i, j = i+1, j+1
 		case table[(i+1)*w+j] >= table[i*w+j+1]:

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"math/bits"
 	"strings"
 	"unicode"
 
@@ -84,32 +85,48 @@ func fold(w string) string {
 }
 
 // Alike says that two folded words are one word heard twice: equal, or so close that a recogniser mixes them up.
-func Alike(a, b string) bool {
-	if a == b {
-		return true
+func Alike(a, b string) bool { return a == b || tokenOf(a).near(tokenOf(b)) }
+
+// token is a folded word made ready for comparing.
+type token struct {
+	word  string
+	runes []rune
+	set   uint64 // which letters it has, roughly
+}
+
+func tokenOf(w string) token {
+	t := token{word: w, runes: []rune(w)}
+	for _, r := range t.runes {
+		t.set |= 1 << (uint(r) % 64)
 	}
-	ra, rb := []rune(a), []rune(b)
-	if len(ra) > len(rb) {
-		ra, rb = rb, ra
+	return t
+}
+
+// near says that two different words are within what a recogniser mixes up: one letter in a word of four or
+// more, two in one of eight or more.
+func (t token) near(o token) bool {
+	a, b := t.runes, o.runes
+	if len(a) > len(b) {
+		a, b = b, a
 	}
-	// One letter in a word of four or five, two in eight or more.
 	allowed := 0
 	switch {
-	case len(ra) >= 8:
+	case len(a) >= 8:
 		allowed = 2
-	case len(ra) >= 4:
+	case len(a) >= 4:
 		allowed = 1
 	}
-	if len(rb)-len(ra) > allowed {
+	// Each edit changes two letters of the sets at most.
+	if allowed == 0 || len(b)-len(a) > allowed || bits.OnesCount64(t.set^o.set) > 2*allowed {
 		return false
 	}
-	return within(ra, rb, allowed)
+	return within(a, b, allowed)
 }
 
 // within says that the edit distance of two short words is at most k.
 func within(a, b []rune, k int) bool {
-	if k == 0 || len(a) > 64 || len(b) > 64 {
-		return false // equal words were seen before
+	if len(a) > 64 || len(b) > 64 {
+		return false
 	}
 	var prev, cur [65]int
 	for j := range len(b) + 1 {

@@ -18,7 +18,7 @@ const (
 // Sentences cuts a text into what is synthesized piece by piece. With first, the first piece is cut at a comma
 // when it is long, so that the voice begins sooner. Nothing but white space is lost.
 func Sentences(text, lang string, first bool) []string {
-	whole, rest := split(text, lang, true)
+	whole, rest := split(strings.ToValidUTF8(text, "\uFFFD"), lang, true)
 	if rest != "" {
 		whole = append(whole, rest)
 	}

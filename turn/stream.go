@@ -142,6 +142,7 @@ func (e *Engine) onChunk(c Chunk) {
 
 // SplitStream gives the sentences of a text that goes on whose end has arrived, and the rest; the white space before the rest is kept, it may part two words.
 func SplitStream(text, lang string) (whole []string, rest string) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	whole, rest = split(text, lang, false)
 	if rest == "" {
 		return whole, ""

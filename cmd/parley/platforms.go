@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 
-	"parley/cmd/parley/internal/roomcall"
 	"parley/internal/settings"
 	"parley/platforms"
+	roommodule "parley/platforms/room"
 )
 
 // platformModules is every platform that this program can attend.
-func platformModules() platforms.List { return platforms.List{roomcall.Platform} }
+func platformModules() platforms.List { return platforms.List{roommodule.Platform()} }
 
 // door finds whose a link is, by the hosts that the settings name.
 type door struct {

@@ -123,7 +123,7 @@ func run(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
-	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, c.nice); err != nil {
+	if err := lowerPriority(c.nice); err != nil {
 		log.Warn("priority not lowered", "err", err)
 	}
 	log.Info("speech process", "pid", os.Getpid(), "weak", c.weak)

@@ -37,6 +37,17 @@ func openerList() (out []string) {
 	return out
 }
 
+// aheadList gives those that are made before anybody says them.
+func aheadList() (out []string) {
+	head, _, _ := strings.Cut(openerData, "\n\n")
+	for _, line := range strings.Split(head, "\n") {
+		if !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
 // part is a stretch of text between two signs.
 type part struct {
 	text   string

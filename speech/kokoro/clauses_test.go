@@ -51,6 +51,17 @@ func TestOpenersStandAlone(t *testing.T) {
 	}
 }
 
+func TestAFewOpenersAreMadeAhead(t *testing.T) {
+	if n, all := len(aheadList()), len(openerList()); n < 5 || n > 15 || n >= all {
+		t.Errorf("%d of %d", n, all)
+	}
+	for _, o := range aheadList() {
+		if !openers[strings.ToLower(o)] {
+			t.Errorf("%q is no opener", o)
+		}
+	}
+}
+
 // No word is lost, added or moved.
 func FuzzSplit(f *testing.F) {
 	f.Add("Sure, let me look. It is 3.5 — or so; e.g. this\n\n- that")

@@ -133,13 +133,13 @@ func (p *Planner) Plan(ctx context.Context, r speech.SpeakRequest) ([]Clause, er
 	return p.clauses(ctx, texts, voice, r.Speed)
 }
 
-// Common gives the openers as clauses of a voice.
+// Common gives the openers that are worth making ahead, as clauses of a voice.
 func (p *Planner) Common(ctx context.Context, voice string) ([]Clause, error) {
 	voice, err := p.voice(speech.SpeakRequest{Voice: voice})
 	if err != nil {
 		return nil, err
 	}
-	return p.clauses(ctx, openerList(), voice, 0)
+	return p.clauses(ctx, aheadList(), voice, 0)
 }
 
 // clauses makes phonemes of all texts in one go.

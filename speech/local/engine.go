@@ -28,6 +28,8 @@ type Options struct {
 	Weak bool
 	// StartTimeout is how long a process may take until it answers; zero means 20 s.
 	StartTimeout time.Duration
+	// Args are added to the arguments of the process.
+	Args []string
 	// Env is added to the environment of the process, which otherwise has PATH, HOME and the locale only.
 	Env []string
 	// Log is told of starts and deaths, never of speech; nil means slog.Default.

@@ -111,7 +111,7 @@ func (e *Engine) launchProcess(claim *wire.Claim) (*child, error) {
 	if e.o.CacheDir != "" {
 		args = append(args, "--cache", e.o.CacheDir)
 	}
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(binary, append(args, e.o.Args...)...)
 	cmd.Dir = "/"
 	cmd.Env = append(environment(), e.o.Env...)
 	cmd.Stdout, cmd.Stderr = log, log

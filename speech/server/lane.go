@@ -21,6 +21,7 @@ type job struct {
 	done  func(*job, whisper.Result, error)
 
 	start int64 // where its audio lies in the stream
+	took  time.Duration
 }
 
 // lane is the recogniser's thread: it does one job at a time.
@@ -60,7 +61,9 @@ func (l *lane) run(ctx context.Context) {
 			dec = l.models.Large
 		}
 		alarm := time.AfterFunc(stuckAfter, l.stuck)
+		began := time.Now()
 		res, err := dec.Decode(jctx, j.req)
+		j.took = time.Since(began)
 		alarm.Stop()
 		cancel()
 		l.mu.Lock()
@@ -119,6 +122,16 @@ func (l *lane) promote(owner any, id int64) {
 		l.q.add(j)
 	}
 }
+
+// busy tells whether more waits than can be done at once.
+func (l *lane) busy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.q.waiting(segment.Final)+l.q.waiting(segment.Draft) >= busyJobs
+}
+
+// busyJobs is the length of the queue from which on decodes are made shorter.
+const busyJobs = 3
 
 // forget gives up everything of a stream that has ended.
 func (l *lane) forget(owner any) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"parley/speech"
@@ -56,6 +57,7 @@ type Server struct {
 	clients, streams, clips atomic.Int64
 	change                  chan struct{} // a client came or went
 	lag, worst              atomic.Int64  // ms
+	skipped                 atomic.Int64  // partials not even asked for
 	conns                   sync.WaitGroup
 }
 
@@ -287,7 +289,8 @@ func (s *Server) enter(c *client, count *atomic.Int64, most int, tooMany error, 
 
 // over tells the ordinary ends of a connection.
 func over(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, context.Canceled)
+	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
 func (s *Server) changed() {
@@ -402,6 +405,7 @@ func (s *Server) state() wire.State {
 		st.Notes = append(st.Notes, s.lane.models.Notes...)
 		waiting, ran, dropped := s.lane.counts()
 		st.Queued, st.Done, st.Dropped = counts(waiting), counts(ran), counts(dropped)
+		st.Dropped.Partials += s.skipped.Load()
 	default:
 	}
 	s.voice.describe(&st)

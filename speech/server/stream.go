@@ -55,6 +55,7 @@ type stream struct {
 	failed    map[int64]error
 	speech    map[int64]int64 // of drafts and finals, in samples
 	partial   partial
+	rest      time.Time // no partial before it
 }
 
 // input is audio, or a flush.
@@ -87,6 +88,10 @@ type partial struct {
 	tokens []int
 	prefix []int
 }
+
+// partialShare keeps partials from taking over a slow machine: after one, the next waits for this many times as long
+// as it took.
+const partialShare = 2
 
 func newStream(srv *Server, c *client, o wire.Listen, m *Models) *stream {
 	silence := silenceDefault
@@ -308,6 +313,10 @@ func (s *stream) post(ctx context.Context, r result) {
 
 // decode asks the lane for a text.
 func (s *stream) decode(ctx context.Context, d segment.Decode) {
+	if d.Kind == segment.Partial && time.Now().Before(s.rest) {
+		s.srv.skipped.Add(1)
+		return
+	}
 	lang, large := s.tongue.choose(d.Kind, d.Speech)
 	j := &job{
 		owner: s, id: d.ID, seg: d.Seg, kind: d.Kind, large: large, start: d.Start,
@@ -322,6 +331,9 @@ func (s *stream) decode(ctx context.Context, d segment.Decode) {
 		j.req.Pad, j.req.Words, j.req.Prefix = whisper.PartialPad, false, s.partial.prefix
 	} else {
 		s.speech[d.ID] = d.Speech
+		if s.srv.lane.busy() {
+			j.req.Pad = whisper.PartialPad // a third less work for nearly the same text
+		}
 	}
 	s.srv.lane.submit(j)
 }
@@ -369,6 +381,7 @@ func (s *stream) answer(ctx context.Context, r result) error {
 
 // showPartial sends what the open segment sounds like so far.
 func (s *stream) showPartial(r result) error {
+	s.rest = time.Now().Add(partialShare * r.job.took)
 	if r.err != nil || s.partial.seg != r.job.seg || r.job.seg <= s.ended {
 		if r.err != nil && !errors.Is(r.err, context.Canceled) {
 			s.srv.log.Warn("partial failed", "stream", s.o.Label, "err", r.err)

@@ -78,14 +78,15 @@ func (v *voice) run(ctx context.Context) {
 			v.say(cl, c)
 			continue
 		}
-		if c, ok := v.idle(); ok {
-			if _, err := v.sound(ctx, c); err != nil && ctx.Err() == nil {
-				v.o.Log.Warn("a common clause was not made", "err", err)
-			}
-			continue
+		// Common clauses are made when nobody has spoken for a while, and with a rest after each.
+		var spare <-chan time.Time
+		if v.waiting() {
+			spare = time.After(warmRest)
 		}
 		select {
 		case <-v.wake:
+		case <-spare:
+			v.warmOne(ctx)
 		case <-ctx.Done():
 			return
 		}
@@ -135,25 +136,43 @@ func (v *voice) pick() (*clip, Clause) {
 	return nil, Clause{}
 }
 
-// idle gives a common clause to make when there is nothing else to do.
-func (v *voice) idle() (Clause, bool) {
+// warmRest is how long the voice rests before each common clause.
+const warmRest = 2 * time.Second
+
+// waiting tells whether common clauses are still to be made.
+func (v *voice) waiting() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	return len(v.warms) > 0
+}
+
+// warmOne makes the next common clause.
+func (v *voice) warmOne(ctx context.Context) {
+	v.mu.Lock()
 	if len(v.warms) == 0 {
-		return Clause{}, false
+		v.mu.Unlock()
+		return
 	}
 	c := v.warms[0]
 	v.warms = v.warms[1:]
-	return c, true
+	v.mu.Unlock()
+	if _, err := v.sound(ctx, c); err != nil && ctx.Err() == nil {
+		v.o.Log.Warn("a common clause was not made", "err", err)
+	}
 }
 
 // warm queues common clauses. Another client that asks for the same makes nothing twice: their sound is known then.
 func (v *voice) warm(todo []Clause) {
 	v.mu.Lock()
-	if len(v.warms) == 0 {
-		v.warms = todo
+	defer v.mu.Unlock()
+	if len(v.warms) > 0 {
+		return
 	}
-	v.mu.Unlock()
+	for _, c := range todo {
+		if v.o.Sounds.get(c) == nil {
+			v.warms = append(v.warms, c)
+		}
+	}
 	signal(v.wake)
 }
 

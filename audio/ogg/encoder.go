@@ -119,8 +119,7 @@ func (e *encoder) write(b []byte) error {
 func (e *encoder) fed() int64 { return e.first + e.sent/2 }
 
 // settled is the recording sample up to which the part on disk can be played, and from where the next one has to
-// begin: on the 20 ms grid, and four packets early, for the decoder to settle in. ok is false when nothing of the
-// part can be used.
+// begin: on the 20 ms grid, and early, for the encoder to settle in. ok is false when nothing of the part can be used.
 func (e *encoder) settled() (next int64, ok bool, err error) {
 	info, err := Info(e.path)
 	if errors.Is(err, ErrNotOpus) || (err == nil && info.granule < packet48) {
@@ -129,8 +128,12 @@ func (e *encoder) settled() (next int64, ok bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	return e.first + max(0, info.granule/packet48-4)*packet16, true, nil
+	return e.first + max(0, info.granule/packet48-settling)*packet16, true, nil
 }
+
+// settling is how many packets of a new encoder are only for it to come to the same mind as the one before: it takes
+// some 300 ms until it codes music as music, and a change in the middle can be heard.
+const settling = 25
 
 // why explains the encoder's end.
 func (e *encoder) why() error {

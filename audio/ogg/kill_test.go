@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 			time.Sleep(20 * time.Millisecond)
 			n := int64(time.Since(began)/(time.Second/rate)) - pos
 			f := counted(pos, 0, time.Now())
-			f.PCM = ruler(pos, n)
+			f.PCM = steppingTone(pos, n)
 			if err := r.Write(f); err != nil {
 				os.Exit(1)
 			}

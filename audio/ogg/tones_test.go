@@ -20,8 +20,8 @@ const (
 
 func tone(k int64) float64 { return 400 + 100*float64((k*k+3*k)%tones) }
 
-// ruler gives the source's samples from pos on.
-func ruler(pos, n int64) []int16 {
+// steppingTone gives the source's samples from pos on.
+func steppingTone(pos, n int64) []int16 {
 	out := make([]int16, n)
 	for i := range out {
 		at := pos + int64(i)
@@ -113,7 +113,7 @@ func pace(t testing.TB, sink audio.Sink) *pacer {
 			case now := <-tick.C:
 				now = time.Now()
 				n := int64(now.Sub(began)/(time.Second/rate)) - p.pos
-				if err := sink.Write(audio.Frame{Pos: p.pos, PCM: ruler(p.pos, n), At: now}); err != nil {
+				if err := sink.Write(audio.Frame{Pos: p.pos, PCM: steppingTone(p.pos, n), At: now}); err != nil {
 					return
 				}
 				p.pos += n

@@ -11,11 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/jfreymuth/pulse/proto"
+	"golang.org/x/sys/unix"
 
 	"parley/internal/proc"
 )
@@ -114,7 +116,27 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		<-child.Done()
 		return nil, err
 	}
+	s.hurry()
 	return s, nil
+}
+
+// urgency is the server's niceness where we may choose it: it does little, and that little must not wait.
+const urgency = -11
+
+// hurry puts the server's threads before others; it is ready, so that they are all there. Who may not do that does
+// without.
+func (s *Server) hurry() {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.child.PID()))
+	for _, t := range tasks {
+		id, e := strconv.Atoi(t.Name())
+		if e == nil {
+			e = unix.Setpriority(unix.PRIO_PROCESS, id, urgency)
+		}
+		err = errors.Join(err, e)
+	}
+	if err != nil {
+		s.log.Debug("the sound server runs at ordinary priority", "err", err)
+	}
 }
 
 // script loads two null sinks: their clock is the machine's, and they run whether anybody listens or not.

@@ -125,6 +125,7 @@ type Status struct {
 	RecordingState   string  `json:"recording_state,omitempty" doc:"none, writing, ready, deleted."`
 	RecordingPath    string  `json:"recording_path,omitempty" doc:"Where the file is on the service's machine; fetch it with recording_get."`
 	RecordingBytes   int64   `json:"recording_bytes,omitempty" doc:"The file's size."`
+	RecordingGapS    float64 `json:"recording_gap_s,omitempty" doc:"Seconds of it that were lost and are silence; 0 is as it should be."`
 
 	Announce       *Announced  `json:"announce,omitempty" doc:"Who was told that we record."`
 	Optout         bool        `json:"optout,omitempty" doc:"Somebody asked not to be recorded; nothing is recorded any more."`

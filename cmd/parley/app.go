@@ -260,8 +260,10 @@ func repair(_ context.Context, set files.Set) (meeting.Recorded, error) {
 
 // speechRun is the run folder of the machine's speech process: short, since a socket lies in it, and the same for
 // every service of this user that has the same models.
-func speechRun(v *settings.Values) string {
-	sum := sha256.Sum256([]byte(modelsDir(v)))
+func speechRun(v *settings.Values) string { return speechRunFor(modelsDir(v)) }
+
+func speechRunFor(models string) string {
+	sum := sha256.Sum256([]byte(models))
 	return filepath.Join(os.TempDir(), fmt.Sprintf("parley-%d-%s", os.Geteuid(), hex.EncodeToString(sum[:4])))
 }
 

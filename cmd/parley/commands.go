@@ -10,6 +10,7 @@ func commands() []*command {
 		roomCommand,
 		guestCommand,
 		doctorCommand,
+		benchCommand,
 		modelsCommand,
 		configCommand,
 		versionCommand,

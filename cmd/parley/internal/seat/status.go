@@ -14,7 +14,7 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 		Meeting: st.ID, Platform: st.Platform, State: tool.State(st.State), Existing: st.Existing,
 		Reason: st.Reason, HeldBy: st.HeldBy, JoinedAs: st.JoinedAs, Name: st.Name,
 		Recording: st.Recording, RecordingSeconds: st.RecordingSeconds, RecordingState: recordingState(st),
-		RecordingPath: st.RecordingPath, RecordingBytes: st.RecordingBytes,
+		RecordingGapS: st.RecordingGapS, RecordingPath: st.RecordingPath, RecordingBytes: st.RecordingBytes,
 		Optout: st.Objected, SpeakerLabels: st.Speakers, Microphone: st.Microphone, Camera: st.Camera,
 		MicOpen: st.MicOpen, MuteError: st.MuteError, HandUp: st.HandUp, Speaking: st.Speaking != "",
 		Warnings: st.Warnings, DurationS: st.DurationS, Next: st.Next,

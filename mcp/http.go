@@ -27,6 +27,9 @@ const statelessSince = "2026-07-28"
 // maxBody bounds a request to /mcp.
 const maxBody = 4 << 20
 
+// bodyTimeout is how long a client may take to send one.
+const bodyTimeout = 30 * time.Second
+
 // callerExtra is where the caller of a request stands in the library's token information.
 const callerExtra = "caller"
 
@@ -274,7 +277,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return true
 	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a reader without deadlines is one of a test
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = control.SetReadDeadline(time.Time{})
 	if err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {

@@ -97,7 +97,7 @@ func TestAMeetingThroughTheLibrarysClient(t *testing.T) {
 						t.Errorf("%s was read", bad)
 					}
 				}
-				if version != "" {
+				if version != "" { // the library's client does not wait for a subscription of the new era; see TestASubscriptionOfTheNewEra
 					if err := cs.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
 						t.Fatal(err)
 					}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/audio/ogg"
+	"parley/channel/mcpl"
 	"parley/cmd/parley/internal/seat"
 	"parley/internal/proc"
 	"parley/internal/settings"
@@ -118,6 +119,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	a.server, err = mcp.New(mcp.Options{
 		Version: version, Tools: a.tools, Auth: a.registry, Events: watcher, BaseURL: v.String("PARLEY_BASE_URL"),
 		Hosts: v.List("PARLEY_ALLOWED_HOSTS"), Origins: v.List("PARLEY_ALLOWED_ORIGINS"),
+		MCPL:       mcpl.Options{NoFallback: !v.Bool("PARLEY_MCPL_FALLBACK")},
 		QueryToken: v.Bool("PARLEY_WS_QUERY_TOKEN"), Links: a.links, Ready: a.store.Ping, Log: a.log,
 	})
 	return a, err

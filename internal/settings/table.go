@@ -29,6 +29,8 @@ var Table = []Setting{
 		Meaning: "Whom the command line and stdio act for. Default: the only tenant of PARLEY_TOKENS, else me."},
 	{Name: "PARLEY_WS_QUERY_TOKEN", Default: "0", Shape: "1 or 0", Check: yesNo,
 		Meaning: "Accept ?token= in the WebSocket handshake, for hosts that cannot send a header. The token then stands in addresses."},
+	{Name: "PARLEY_MCPL_FALLBACK", Default: "1", Shape: "1 or 0", Check: yesNo,
+		Meaning: "Push events to hosts of MCPL 0.4, which cannot send a policy, by what they announced. 0 gives them nothing."},
 	{Name: "PARLEY_TOOL_TIMEOUT_SEC", Default: "60", Shape: "seconds, 5 to 120", Check: wholeNumber(5, 120),
 		Meaning: "How long a tool call may take before it is answered with an error."},
 	{Name: "PARLEY_TOOL_TIMEOUTS", Shape: "tool=seconds, …",

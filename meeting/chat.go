@@ -196,7 +196,6 @@ func chatAnswer(ev ChatSent) wire.Answer {
 func (m *Machine) expireChat() {
 	if c := &m.chat; c.now != nil && m.due(c.until) {
 		m.chatSent(ChatSent{Op: c.now.op, Err: ErrLate})
-		m.settleChat()
 	}
 }
 

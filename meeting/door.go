@@ -1,6 +1,10 @@
 package meeting
 
-import "time"
+import (
+	"time"
+
+	"parley/meeting/wire"
+)
 
 // unknownTime is how long the page may be unreadable before we call it lost. A reload, a move to another room and a
 // busy machine all look like this for a while.
@@ -21,6 +25,8 @@ type door struct {
 	hold    time.Duration
 	inside  bool // the states of the call: the hold is over
 	asked   bool // Join returned
+	lobby   *SeenLobby
+	broken  bool // we are in a breakout room
 }
 
 func (d *door) evidence() Transition { return Transition{Signs: d.signs, Text: d.text} }
@@ -58,6 +64,9 @@ func (m *Machine) seen(ev CallEvent) {
 	switch ev := ev.(type) {
 	case SeenPlace:
 		m.seenPlace(ev)
+	case SeenLobby:
+		m.door.lobby = &ev
+		m.changed()
 	case SeenPeople:
 		m.seenPeople(ev)
 	case SeenSpeaking:
@@ -92,6 +101,11 @@ func (m *Machine) seenPlace(ev SeenPlace) {
 	switch ev.Place {
 	case PlaceIn:
 		d.back = time.Time{}
+		if d.broken != ev.Breakout {
+			d.broken = ev.Breakout
+			m.tell(wire.Report{State: &wire.StateChange{State: string(m.life.state), Before: string(m.life.state), HeldBy: m.life.held, Breakout: d.broken}})
+			m.changed()
+		}
 		if d.in.IsZero() {
 			d.in, d.hold = m.now, m.o.AdmissionHold
 		}
@@ -128,7 +142,7 @@ func (m *Machine) outReason(ev SeenPlace) Reason {
 func (m *Machine) expireDoor() {
 	d := &m.door
 	if m.life.state.Over() {
-		*d = door{place: d.place, signs: d.signs, text: d.text}
+		*d = door{place: d.place, signs: d.signs, text: d.text, lobby: d.lobby}
 		return
 	}
 	if !d.in.IsZero() && !d.inside && !m.now.Before(d.in.Add(d.hold)) && (m.life.state == Lobby || m.life.state == Waiting) {

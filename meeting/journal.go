@@ -142,6 +142,8 @@ func describeSeen(ev CallEvent, d map[string]any) {
 		if ev.Reason != "" {
 			d["reason"] = ev.Reason
 		}
+	case SeenLobby:
+		d["as"], d["challenge"] = ev.As, ev.Challenge
 	case SeenPeople:
 		d["count"], d["listed"] = ev.Count, len(ev.People)
 	case SeenSpeaking:

@@ -97,7 +97,6 @@ func (m *Machine) expireLeaving() {
 	if !out.left && m.due(out.hangUp) {
 		out.left = true // the page does not say so; taking the browser down will
 	}
-	m.settleLeaving()
 }
 
 // end is the one way to ended.

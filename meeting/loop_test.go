@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,8 +15,10 @@ import (
 	"time"
 
 	"parley/meeting"
+	"parley/meeting/files"
 	"parley/meeting/meetingtest"
 	"parley/meeting/wire"
+	"parley/transcript"
 )
 
 // outlet hands over what the meeting says by channel, so that the race detector sees what the bubble's clock hides.
@@ -206,6 +210,98 @@ func TestPoliteEndsAreBounded(t *testing.T) {
 			})
 		}
 	}
+}
+
+// An objection while the recorder is wedged: the file is unlinked at once, and again when the recorder lets go.
+func TestAWedgedRecorderHoldsUpNoDeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, err := files.Of(t.TempDir(), "me", "m0123456789ab")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+		w, out := meetingtest.New(meetingtest.Script{DeleteHangs: true}), newOutlet()
+		w.File = set.Recording()
+		ports := w.Ports()
+		ports.Files = setFiles{set}
+		l := meeting.NewLoop(options(), ports, out, nil)
+		done := make(chan meeting.Reason, 1)
+		go func() { done <- l.Run(t.Context()) }()
+		out.until(t, "attending", inState(meeting.Attending))
+		time.Sleep(time.Second)
+		if _, err := os.Stat(set.Recording()); err != nil {
+			t.Fatal(err)
+		}
+		w.See(meeting.SeenChat{Sender: "Anna", Text: "please don't record"})
+		out.until(t, "opt-out", func(r wire.Report) bool { return r.OptOut != nil })
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		if _, err := os.Stat(set.Recording()); !errors.Is(err, os.ErrNotExist) || !set.Deleted() {
+			t.Errorf("the file is still there: %v", err)
+		}
+		if reason := <-done; reason != meeting.ReasonObjection {
+			t.Errorf("%s", reason)
+		}
+		entries, _ := os.ReadDir(set.Dir())
+		if len(entries) != 1 || entries[0].Name() != filepath.Base(set.Marker()) {
+			t.Errorf("left: %v", entries)
+		}
+	})
+}
+
+// setFiles are real files as the port.
+type setFiles struct{ files.Set }
+
+func (f setFiles) Mark(context.Context) error       { return f.Set.Mark() }
+func (f setFiles) Unlink(context.Context) error     { return f.Set.Unlink() }
+func (f setFiles) Note(e meeting.LedgerEntry) error { return f.Set.Note(e) }
+
+// slowLog is a transcript on a disk that hangs until it is let go.
+type slowLog struct{ wait chan struct{} }
+
+func (l slowLog) Append(transcript.Segment) error { <-l.wait; return nil }
+func (l slowLog) Erase() error                    { return nil }
+func (l slowLog) Close() error                    { return nil }
+
+// quietHearing hears what the test posts.
+type quietHearing struct{}
+
+func (quietHearing) Start(context.Context) error { return nil }
+func (quietHearing) Stop(context.Context) error  { return nil }
+func (quietHearing) Forget()                     {}
+
+// A final that waits for the disk while somebody objects is neither kept nor told.
+func TestNoTextIsToldAfterAnObjection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, out := meetingtest.New(meetingtest.Script{}), newOutlet()
+		log := slowLog{make(chan struct{})}
+		ports := w.Ports()
+		ports.Log, ports.Hearing = log, quietHearing{}
+		o := options()
+		o.Transcribe, o.StayOnOptOut = true, true
+		l := meeting.NewLoop(o, ports, out, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { l.Run(ctx); close(done) }()
+		out.until(t, "transcript", func(r wire.Report) bool { return r.Status != nil && r.Status.Transcript == "on" })
+		for i := range 3 {
+			l.Post(meeting.Heard{Final: true, Segment: transcript.Segment{Seq: transcript.Seq(i + 1), Text: "the secret plan"}})
+		}
+		w.See(meeting.SeenChat{Sender: "Anna", Text: "please don't record"})
+		out.until(t, "opt-out", func(r wire.Report) bool { return r.OptOut != nil })
+		close(log.wait)
+		synctest.Wait()
+		cancel()
+		<-done
+		close(out.reports)
+		for r := range out.reports {
+			if r.Transcript != nil {
+				t.Error("text was told after the objection")
+			}
+		}
+	})
 }
 
 // Many ask at once, some of them while it ends: each of those that were taken is answered once.

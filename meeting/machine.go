@@ -65,8 +65,13 @@ func (m *Machine) Step(now time.Time, ev Event) []Effect {
 		return m.out
 	}
 	m.take(ev)
-	m.expire()
-	m.settle()
+	for range 10 { // settling may make something due at once; nearly always once is enough
+		m.expire()
+		m.settle()
+		if !m.due(m.Deadline()) {
+			break
+		}
+	}
 	if m.dirty && m.life.state != Ended {
 		s := m.Status(m.now)
 		m.tell(wire.Report{Status: &s})

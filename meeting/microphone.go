@@ -224,5 +224,4 @@ func (m *Machine) expireMicrophone() {
 			m.switchMic(false)
 		}
 	}
-	m.settleMicrophone()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/meeting/wire"
@@ -33,7 +34,9 @@ type performer struct {
 
 	telling  sync.Mutex // of seq
 	seq      int64
-	evidence string // the folder of the evidence, at the end; only the loop uses it
+	evidence string // the folder of the evidence; set once, before the end is told
+
+	erased atomic.Bool // the recording was deleted: what was said is not kept or told any more
 
 	files chan func()
 	lost  int // file work that found the queue full
@@ -63,6 +66,9 @@ func (p *performer) all(effects []Effect) {
 	for _, e := range effects {
 		if _, ok := e.(Immediate); ok {
 			p.one(e)
+		}
+		if _, ok := e.(DeleteRecording); ok {
+			p.erased.Store(true) // before anything is told: finals that wait for the disk are not
 		}
 	}
 	for _, e := range effects {
@@ -166,7 +172,10 @@ func (p *performer) one(e Effect) {
 	case Append:
 		if log := p.ports.Log; log != nil {
 			p.file(func() {
-				if err := log.Append(e.Segment); err != nil {
+				if p.erased.Load() {
+					return
+				}
+				if err := log.Append(e.Segment); err != nil && !p.erased.Load() {
 					p.post(Fault{Part: PartDisk, Kind: "transcript-not-kept", Err: err})
 				}
 			})
@@ -190,7 +199,11 @@ func (p *performer) one(e Effect) {
 	case Tell:
 		// A final is on disk before anybody hears of it, and the end comes behind the last final.
 		if t := e.Report.Transcript; e.Report.Ended != nil || (t != nil && t.Final && p.ports.Log != nil) {
-			p.behindFiles(func() { p.tell(e.Report) })
+			p.behindFiles(func() {
+				if t == nil || !p.erased.Load() {
+					p.tell(e.Report)
+				}
+			})
 		} else {
 			p.tell(e.Report)
 		}
@@ -270,7 +283,8 @@ func (p *performer) picture(ctx context.Context, c Call, name string) Event {
 	return EvidenceKept{Path: path, Err: err}
 }
 
-// delete: the marker first, so that a crash at any later point is finished by the next start.
+// delete: the marker first, so that a crash at any later point is finished by the next start. A recorder that hangs
+// holds nothing up: what stands on disk is unlinked at once, and again when the recorder has let go.
 func (p *performer) delete(ctx context.Context) (marked bool, err error) {
 	var errs []error
 	f := p.ports.Files
@@ -281,11 +295,25 @@ func (p *performer) delete(ctx context.Context) (marked bool, err error) {
 			marked = true
 		}
 	}
-	if p.ports.Recorder != nil {
-		errs = append(errs, p.ports.Recorder.Delete(ctx))
-	}
+	stopped := make(chan error, 1)
+	go func() { // ends by ctx at the latest, as the contract of Recorder says
+		if p.ports.Recorder == nil {
+			stopped <- nil
+			return
+		}
+		stopped <- p.ports.Recorder.Delete(ctx)
+	}()
 	if p.ports.Log != nil {
 		errs = append(errs, p.ports.Log.Erase())
+	}
+	if f != nil {
+		errs = append(errs, f.Unlink(ctx))
+	}
+	select {
+	case err := <-stopped:
+		errs = append(errs, err)
+	case <-ctx.Done():
+		errs = append(errs, ErrLate)
 	}
 	if f != nil {
 		errs = append(errs, f.Unlink(ctx))

@@ -135,9 +135,11 @@ func (w *world) answer() Event {
 
 func (w *world) seen() CallEvent {
 	c := w.c
-	switch c.n(10) {
+	switch c.n(11) {
+	case 10:
+		return SeenLobby{As: "guest"}
 	case 0, 1, 2, 3:
-		return SeenPlace{Place: pick(c, PlaceLobby, PlaceWaiting, PlaceIn, PlaceIn, PlaceIn, PlaceIn, PlaceUnknown)}
+		return SeenPlace{Breakout: c.n(4) == 0, Place: pick(c, PlaceLobby, PlaceWaiting, PlaceIn, PlaceIn, PlaceIn, PlaceIn, PlaceUnknown)}
 	case 4:
 		if c.n(6) == 0 {
 			return SeenPlace{Place: PlaceOut, Reason: pick(c, "", "denied", "removed", "ended-for-all", "made-up")}

@@ -342,7 +342,6 @@ func (m *Machine) expireSound() {
 	if m.due(h.words.again) {
 		h.words.again = time.Time{}
 	}
-	m.settleSound()
 }
 
 // heard is text of somebody. A final segment is kept before it is reported, so that its number can be looked up.

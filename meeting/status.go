@@ -33,6 +33,11 @@ func (m *Machine) Status(now time.Time) wire.Status {
 		DurationS:       m.attended().Seconds(),
 		Evidence:        m.life.bundle,
 	}
+	if l := m.door.lobby; l != nil {
+		s.JoinedAs = l.As
+		s.Lobby = &wire.Lobby{As: l.As, JoinButton: l.JoinButton, Challenge: l.Challenge, SignedIn: l.SignedIn, Page: l.Page}
+	}
+	s.Breakout = m.door.broken
 	if m.people.speakers {
 		s.Speakers = "seen"
 	}

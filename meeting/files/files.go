@@ -11,6 +11,7 @@
 package files
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -197,6 +198,25 @@ func (s Set) Note(entry any) error {
 		return fmt.Errorf("consent ledger: %w", err)
 	}
 	return nil
+}
+
+// Notes gives the lines of the ledger, as they were written. A meeting without one gives none; a last line that was cut
+// off by a crash is left out.
+func (s Set) Notes() ([]json.RawMessage, error) {
+	raw, err := os.ReadFile(s.Ledger())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("consent ledger: %w", err)
+	}
+	var notes []json.RawMessage
+	for _, line := range bytes.Split(raw, []byte{'\n'}) {
+		if json.Valid(line) {
+			notes = append(notes, json.RawMessage(line))
+		}
+	}
+	return notes, nil
 }
 
 // Swept says what a sweep removed.

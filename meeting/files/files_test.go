@@ -48,6 +48,29 @@ func names(t *testing.T, dir string) []string {
 	return ns
 }
 
+func TestNotes(t *testing.T) {
+	s := set(t)
+	if n, err := s.Notes(); n != nil || err != nil {
+		t.Errorf("none yet: %v %v", n, err)
+	}
+	for range 2 {
+		if err := s.Note(map[string]string{"what": "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.OpenFile(s.Ledger(), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"what":"cut o`); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if n, err := s.Notes(); err != nil || len(n) != 2 || string(n[1]) != `{"what":"x"}` {
+		t.Errorf("%s %v", n, err)
+	}
+}
+
 func TestNames(t *testing.T) {
 	for _, c := range []struct {
 		tenant, id string

@@ -186,7 +186,8 @@ func (a *attendance) follow() {
 
 // beat asks now and then how the worker is. One that does not answer is stuck, and nobody else would notice.
 func (a *attendance) beat(stop <-chan struct{}) {
-	t := time.NewTicker(beatTime)
+	every := a.k.beatEvery
+	t := time.NewTicker(every)
 	defer t.Stop()
 	missed := 0
 	for {
@@ -195,7 +196,7 @@ func (a *attendance) beat(stop <-chan struct{}) {
 			return
 		case <-t.C:
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), beatTime/2)
+		ctx, cancel := context.WithTimeout(context.Background(), every/2)
 		err := a.ask(ctx)
 		cancel()
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -96,6 +97,8 @@ type Keeper struct {
 	order   []*attendance // as they began; ended ones are forgotten from the front
 	closing bool
 
+	beatEvery time.Duration // beatTime, but for tests
+
 	hub    hub
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -126,7 +129,7 @@ func New(o Options) (*Keeper, error) {
 	if o.Instance == "" {
 		o.Instance = fmt.Sprintf("%d-%s", os.Getpid(), random(4))
 	}
-	k := &Keeper{o: o, log: o.Log, byID: map[string]*attendance{}}
+	k := &Keeper{o: o, log: o.Log, byID: map[string]*attendance{}, beatEvery: beatTime}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	if err := os.MkdirAll(k.runDir(), 0o700); err != nil {
 		return nil, fmt.Errorf("keeper: %w", err)
@@ -486,6 +489,31 @@ func (k *Keeper) DeleteRecording(ctx context.Context, t tenant.ID, id string) er
 	}
 	row.RecordingState = "deleted"
 	return k.o.Book.Update(ctx, row)
+}
+
+// Consent is the consent ledger of a meeting: who was told what, how and when; objections; deletions. It outlives the
+// recording, and holds neither chat nor speech.
+func (k *Keeper) Consent(ctx context.Context, t tenant.ID, id string) ([]meeting.LedgerEntry, error) {
+	if _, err := k.Status(ctx, t, id); err != nil {
+		return nil, err
+	}
+	set, err := files.Of(k.o.Data, string(t), id)
+	if err != nil {
+		return nil, ErrNotFound
+	}
+	notes, err := set.Notes()
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]meeting.LedgerEntry, 0, len(notes))
+	for _, raw := range notes {
+		var e meeting.LedgerEntry
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return nil, fmt.Errorf("consent ledger of %s: %w", id, err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
 }
 
 func (k *Keeper) forget(t tenant.ID, id string) {

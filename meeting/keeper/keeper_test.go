@@ -404,6 +404,10 @@ func TestAnObjectionLeavesTheMarkerAlone(t *testing.T) {
 	if _, err := k.Command(t.Context(), "me", s.ID, wire.Command{StopRecording: &wire.StopRecording{Delete: true}}); err != nil {
 		t.Fatal(err)
 	}
+	ledger, err := k.Consent(t.Context(), "me", s.ID)
+	if err != nil || len(ledger) < 3 || ledger[len(ledger)-1].What != "deleted" {
+		t.Errorf("ledger: %+v %v", ledger, err)
+	}
 	es, err := os.ReadDir(filepath.Join(k.o.Data, "recordings", "me"))
 	if err != nil || len(es) != 1 || es[0].Name() != s.ID+".deleted" {
 		t.Errorf("left: %v %v", es, err)
@@ -610,7 +614,21 @@ func TestKilledService(t *testing.T) {
 	clean(t, next)
 }
 
-// A worker that hangs is noticed and killed; here it is stopped, and the service shuts down.
+// A worker that hangs is noticed and killed, and its end is told.
+func TestAHangingWorkerIsNoticed(t *testing.T) {
+	k := keeper(t, 0)
+	k.beatEvery = 200 * time.Millisecond
+	s := join(t, k, "k", meetingtest.Script{})
+	reach(t, k, s.ID, "recording", recording)
+	if err := syscall.Kill(k.find("me", s.ID).child.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if s := gone(t, k, s.ID); s.Reason != string(meeting.ReasonCrashed) {
+		t.Errorf("%s", s.Reason)
+	}
+}
+
+// A worker that is stopped does not hold up the end of the service.
 func TestAStoppedWorkerIsKilled(t *testing.T) {
 	need.Real(t)
 	k := open(t.TempDir(), 0)

@@ -76,6 +76,17 @@ type StateChange struct {
 	Before string `json:"before,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	HeldBy string `json:"held_by,omitempty"` // consent-gate, dialog, challenge
+	// Breakout is true in a breakout room.
+	Breakout bool `json:"breakout,omitempty"`
+}
+
+// Lobby is what the lobby offers.
+type Lobby struct {
+	As         string `json:"as,omitempty"`          // account or guest
+	JoinButton string `json:"join_button,omitempty"` // untrusted
+	Challenge  bool   `json:"challenge,omitempty"`
+	SignedIn   string `json:"signed_in,omitempty"` // yes, no; empty: unknown
+	Page       string `json:"page,omitempty"`      // untrusted
 }
 
 // Question asks the agent or a person; meeting_answer answers it.
@@ -214,6 +225,8 @@ type Status struct {
 	Try      string   `json:"try,omitempty"`
 	HeldBy   string   `json:"held_by,omitempty"`
 	JoinedAs string   `json:"joined_as,omitempty"`
+	Lobby    *Lobby   `json:"lobby,omitempty"`
+	Breakout bool     `json:"breakout,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	// RemainingMS is the time until this state's deadline.
 	RemainingMS int64 `json:"remaining_ms"`

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -112,6 +113,7 @@ func Main(ctx context.Context, in, out *os.File, factory Factory) int {
 	reason := loop.Run(ctx)
 	log.Info("worker: ended", "reason", string(reason))
 	endSession(log)
+	removeRun(start.Paths.Run, log)
 	close(done)
 	_ = in.Close() // ends the reading of commands
 	helpers.Wait()
@@ -142,6 +144,16 @@ func endSession(log *slog.Logger) {
 	}
 	if left > 0 {
 		log.Warn("worker: ended what was left running", "processes", left)
+	}
+}
+
+// removeRun removes the run folder. The service does it too, where it still lives.
+func removeRun(dir string, log *slog.Logger) {
+	if !strings.HasPrefix(filepath.Base(dir), "parley-") { // what proc.RunDir makes; nothing else is ours to remove
+		return
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		log.Warn("worker: the run folder is left", "err", err)
 	}
 }
 

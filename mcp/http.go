@@ -77,6 +77,8 @@ func (s *Server) handler() http.Handler {
 // address (DNS rebinding) comes that way.
 func (s *Server) hostChecked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// An earlier request on this connection may have left its own behind.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 		if !s.ourHost(r.Host) {
 			s.stats.forbidden.Add(1)
 			problem(w, http.StatusForbidden, "this service does not go by the name in the Host header; the operator adds it with PARLEY_BASE_URL or PARLEY_ALLOWED_HOSTS")

@@ -155,7 +155,7 @@ func (s *Server) Handler() http.Handler { return s.http.Handler }
 
 // Serve answers on a listener until Close. It gives nil after Close.
 func (s *Server) Serve(l net.Listener) error {
-	err := s.http.Serve(&limitListener{Listener: l, room: make(chan struct{}, maxSockets)})
+	err := s.http.Serve(newLimitListener(l, maxSockets))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -179,17 +179,18 @@ var errClosing = errors.New("the service is shutting down")
 // open registers a connection.
 func (s *Server) open(w wire, by tool.Caller) (*conn, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.closing {
+		s.mu.Unlock()
 		return nil, errClosing
 	}
+	s.running.Add(1)
 	c := newConn(w, by, &s.stats)
+	s.conns[c] = true
+	s.mu.Unlock()
+	s.stats.opened.Add(1)
 	if by.Tenant.Policy != tenant.Ephemeral { // their connections get no pushes
 		s.hub.attach(c)
 	}
-	s.conns[c] = true
-	s.running.Add(1)
-	s.stats.opened.Add(1)
 	return c, nil
 }
 
@@ -268,11 +269,26 @@ const maxSockets = 1024
 // limitListener accepts only so many connections at once.
 type limitListener struct {
 	net.Listener
-	room chan struct{}
+	room   chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newLimitListener(l net.Listener, max int) *limitListener {
+	return &limitListener{Listener: l, room: make(chan struct{}, max), closed: make(chan struct{})}
+}
+
+func (l *limitListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
 }
 
 func (l *limitListener) Accept() (net.Conn, error) {
-	l.room <- struct{}{}
+	select {
+	case l.room <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
 	c, err := l.Listener.Accept()
 	if err != nil {
 		<-l.room

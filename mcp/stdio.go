@@ -17,15 +17,32 @@ type lines struct {
 
 	frames chan []byte
 	errs   chan error
+	writes chan []byte
+	wrote  chan error
 	closed chan struct{}
 	once   sync.Once
 }
 
-// newLines starts reading in; the reader ends with in, which Close closes.
+// newLines starts a reader and a writer. Neither a read of stdin nor a write to a stdout that nobody reads can
+// be broken off, so both run on their own, and Close does not wait for them: one that hangs ends with the process.
 func newLines(in io.ReadCloser, out io.Writer) *lines {
-	l := &lines{in: in, out: out, frames: make(chan []byte), errs: make(chan error, 1), closed: make(chan struct{})}
+	l := &lines{in: in, out: out, frames: make(chan []byte), errs: make(chan error, 1),
+		writes: make(chan []byte), wrote: make(chan error, 1), closed: make(chan struct{})}
 	go l.read()
+	go l.write()
 	return l
+}
+
+func (l *lines) write() {
+	for {
+		select {
+		case b := <-l.writes:
+			_, err := l.out.Write(b)
+			l.wrote <- err // has room: one write at a time
+		case <-l.closed:
+			return
+		}
+	}
 }
 
 func (l *lines) read() {
@@ -62,11 +79,20 @@ func (l *lines) ReadFrame(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// WriteFrame blocks as long as the client does not read: a pipe has no deadline, and a client that does not
-// read its own answers has only itself to wait for.
-func (l *lines) WriteFrame(_ context.Context, frame []byte) error {
-	_, err := l.out.Write(append(frame, '\n'))
-	return err
+func (l *lines) WriteFrame(ctx context.Context, frame []byte) error {
+	select {
+	case l.writes <- append(frame, '\n'):
+	case <-l.closed:
+		return io.ErrClosedPipe
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-l.wrote:
+		return err
+	case <-ctx.Done():
+		return ctx.Err() // the write goes on; nothing is written after it, because the connection ends now
+	}
 }
 
 func (l *lines) Close(bool) error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -167,25 +168,47 @@ func result(a tool.Answer) *sdk.CallToolResult {
 	return r
 }
 
+// heartbeat is how often a call that takes long says so: many clients give up on silence after a minute.
+const heartbeat = 15 * time.Second
+
 // progress sends what a handler reports, in order, without ever holding the handler up.
 type progress struct {
 	reports chan tool.Progress
-	done    chan struct{}
+	done    <-chan struct{}
 }
 
 // newProgress keeps the request's values, by which the library finds the stream that the client reads.
 func newProgress(ctx context.Context, ss *sdk.ServerSession, token any) *progress {
-	p := &progress{reports: make(chan tool.Progress, 16), done: make(chan struct{})}
+	reports := make(chan tool.Progress, 16)
+	return &progress{reports: reports, done: startProgress(func(r tool.Progress) {
+		_ = ss.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: r.Done, Total: r.Total, Message: r.Text}) // a client that is gone needs none
+	}, reports)}
+}
+
+// startProgress sends reports until they end. The protocol wants a number that grows: a report without one
+// counts the reports.
+func startProgress(send func(tool.Progress), reports <-chan tool.Progress) (done <-chan struct{}) {
+	ended := make(chan struct{})
 	go func() {
-		defer close(p.done)
+		defer close(ended)
+		beat := time.NewTicker(heartbeat)
+		defer beat.Stop()
 		last := 0.0
-		for r := range p.reports {
-			// The protocol wants a number that grows; a report without one counts the reports.
+		for {
+			r, open := tool.Progress{Text: "still working"}, true
+			select {
+			case r, open = <-reports:
+			case <-beat.C:
+			}
+			if !open {
+				return
+			}
 			last = max(last+1, r.Done)
-			_ = ss.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: last, Total: r.Total, Message: r.Text}) // a client that is gone needs none
+			r.Done = last
+			send(r)
 		}
 	}()
-	return p
+	return ended
 }
 
 func (p *progress) report(r tool.Progress) {

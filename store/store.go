@@ -87,7 +87,11 @@ func (s *Store) Path() string { return s.path }
 // Ping tells whether the store can be written, for a readiness check.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.write(ctx, "checking", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "PRAGMA user_version = "+fmt.Sprint(version()))
+		var have int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", have)) // what stands there, written again
 		return err
 	})
 }

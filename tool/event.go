@@ -97,7 +97,7 @@ type Speech struct {
 	By        string  `json:"interrupted_by,omitempty" arg:"untrusted" doc:"Who began to speak."`
 	MicOpen   bool    `json:"mic_open,omitempty" doc:"The microphone may still be on. It carries only what we play."`
 	GaveUp    bool    `json:"gave_up,omitempty" doc:"Switching it off is not tried any more."`
-	MuteError string  `json:"mute_error,omitempty" doc:"Why it could not be switched off."`
+	MuteError string  `json:"mute_error,omitempty" arg:"untrusted" doc:"Why it could not be switched off."`
 }
 
 // Fault is something that broke and what is done about it.
@@ -140,7 +140,7 @@ func (e Event) Own() string {
 		}
 		return s
 	case e.Question != nil:
-		return fmt.Sprintf("question %s (%s), answer it with meeting_answer; without an answer: %s", e.Question.ID, e.Question.Kind, e.Question.Default)
+		return fmt.Sprintf("question %s (%s), answer it with meeting_answer", e.Question.ID, e.Question.Kind)
 	case e.Announce != nil:
 		return "announcement sent to " + e.Announce.SentTo + because(e.Announce.Reason)
 	case e.People != nil:
@@ -148,13 +148,13 @@ func (e Event) Own() string {
 	case e.Extended != nil:
 		return fmt.Sprintf("the speaker goes on: turn %d is open again", e.Extended.TurnSeq)
 	case e.Kind == EventMicOpen:
-		return "WARNING: our microphone may still be on (it carries only what we play); meeting_mute or meeting_leave if it must be off" + because(e.Speech.muteError())
+		return "WARNING: our microphone may still be on (it carries only what we play); meeting_mute or meeting_leave if it must be off"
 	case e.Speech != nil:
 		s := "our speech " + e.Speech.Utterance + ": " + e.Speech.State
 		if e.Speech.Said != "" && e.Speech.State == "interrupted" {
 			s += fmt.Sprintf(" after %q", e.Speech.Said)
 		}
-		return s + because(e.Speech.MuteError)
+		return s
 	case e.Fault != nil:
 		return strings.TrimSpace(string(e.Kind) + ": " + e.Fault.Part + " " + e.Fault.Kind + " " + e.Fault.Action + because(e.Fault.Reason))
 	case e.End != nil:
@@ -178,7 +178,7 @@ func (e Event) Quoted() string {
 	case e.Chat != nil:
 		return "chat, " + chatLine(*e.Chat)
 	case e.Question != nil:
-		return e.Question.Text + "\nchoices: " + strings.Join(e.Question.Choices, " | ")
+		return e.Question.Text + "\nchoices: " + strings.Join(e.Question.Choices, " | ") + "\nwithout an answer: " + e.Question.Default
 	case e.Optout != nil && e.Optout.Sender != "":
 		return "it was " + e.Optout.Sender
 	case e.People != nil && len(e.People.Joined)+len(e.People.Left) > 0:
@@ -187,15 +187,12 @@ func (e Event) Quoted() string {
 		return e.Extended.Speaker + ": " + e.Extended.Text
 	case e.Speech != nil && e.Speech.By != "":
 		return "interrupted by " + e.Speech.By
+	case e.Speech != nil && e.Speech.MuteError != "":
+		return "it could not be switched off: " + e.Speech.MuteError
+	case e.Announce != nil && len(e.Announce.Failures) > 0:
+		return "tried: " + strings.Join(e.Announce.Failures, "; ")
 	}
 	return ""
-}
-
-func (s *Speech) muteError() string {
-	if s == nil {
-		return ""
-	}
-	return s.MuteError
 }
 
 func because(reason string) string {

@@ -135,7 +135,7 @@ type Status struct {
 	Microphone string `json:"microphone,omitempty" doc:"on, off, blocked or unknown, as the page shows it."`
 	Camera     string `json:"camera,omitempty" doc:"on, off, blocked or unknown."`
 	MicOpen    bool   `json:"mic_open,omitempty" doc:"The microphone may still be on although it should be off. It carries only what we play."`
-	MuteError  string `json:"mute_error,omitempty" doc:"Why it could not be switched off."`
+	MuteError  string `json:"mute_error,omitempty" arg:"untrusted" doc:"Why it could not be switched off."`
 	Speaking   bool   `json:"speaking,omitempty" doc:"We are being heard now."`
 	HandUp     bool   `json:"hand_up,omitempty" doc:"Our hand is up."`
 
@@ -153,7 +153,7 @@ type Status struct {
 
 // Person is somebody in the call.
 type Person struct {
-	ID       string `json:"id,omitempty" doc:"The platform's id, where there is one."`
+	ID       string `json:"id,omitempty" arg:"untrusted" doc:"The platform's id, where there is one."`
 	Name     string `json:"name" arg:"untrusted" doc:"As shown."`
 	Self     bool   `json:"self,omitempty" doc:"That is us."`
 	Host     bool   `json:"host,omitempty" doc:"Host or co-host."`
@@ -167,7 +167,7 @@ type Announced struct {
 	Mode     string   `json:"mode" doc:"chat, host or none: what was asked for."`
 	SentTo   string   `json:"sent_to" doc:"everyone, host, none, failed, or pending."`
 	Reason   string   `json:"reason,omitempty" doc:"Why it did not reach everyone: chat-restricted, chat-unavailable, sent-privately, not-sent, not-confirmed, host-unreachable."`
-	Failures []string `json:"failures,omitempty" doc:"What each attempt ran into."`
+	Failures []string `json:"failures,omitempty" arg:"untrusted" doc:"What each attempt ran into."`
 	Late     bool     `json:"late,omitempty" doc:"It was said again, to people who came later."`
 }
 
@@ -191,7 +191,7 @@ type Question struct {
 	Kind     string     `json:"kind" doc:"What it is about: announce-failed, consent-gate, dialog or challenge."`
 	Text     string     `json:"text" arg:"untrusted" doc:"What is asked, quoting the page where the page asks."`
 	Choices  []string   `json:"choices" arg:"untrusted" doc:"The answers there are."`
-	Default  string     `json:"default,omitempty" doc:"What happens when nobody answers in time."`
+	Default  string     `json:"default,omitempty" arg:"untrusted" doc:"What happens when nobody answers in time."`
 	Deadline *time.Time `json:"deadline,omitempty" doc:"Until when."`
 }
 
@@ -341,7 +341,7 @@ type Line struct {
 
 // Speaker is who said something.
 type Speaker struct {
-	ID         string  `json:"id,omitempty" doc:"The platform's id."`
+	ID         string  `json:"id,omitempty" arg:"untrusted" doc:"The platform's id."`
 	Name       string  `json:"name,omitempty" arg:"untrusted" doc:"As shown."`
 	Confidence float64 `json:"confidence,omitempty" doc:"0 to 1."`
 	Source     string  `json:"source,omitempty" doc:"track, highlight or captions: what told us."`
@@ -391,7 +391,7 @@ type Spoken struct {
 	StartMS   int     `json:"start_ms" doc:"From the call to the first sound."`
 	GapMS     int     `json:"gap_ms" doc:"The longest pause between pieces because synthesis fell behind."`
 	Said      string  `json:"said,omitempty" doc:"With interrupted: the text that was heard."`
-	MuteError string  `json:"mute_error,omitempty" doc:"Why the microphone could not be switched off again."`
+	MuteError string  `json:"mute_error,omitempty" arg:"untrusted" doc:"Why the microphone could not be switched off again."`
 }
 
 // SpeakingStopped is what was cut off.

@@ -25,10 +25,10 @@ func TestWhatOthersWroteLeavesInsideTheFence(t *testing.T) {
 	f.Ask(id, tool.Question{ID: "q1", Kind: "dialog", Text: evil, Choices: []string{evil}, Default: "leave"})
 	for name, paths := range map[string][]string{
 		"meeting_chat_read":  {"messages[].sender", "messages[].text"},
-		"meeting_transcript": {"segments[].text", "segments[].speaker.name"},
+		"meeting_transcript": {"segments[].text", "segments[].speaker.id", "segments[].speaker.name"},
 		"meeting_listen": {"events[].chat.sender", "events[].chat.text", "events[].transcript.text", "events[].transcript.speaker.name",
-			"events[].question.text", "events[].question.choices[]"},
-		"meeting_status": {"title", "people[].name", "question.text", "question.choices[]"},
+			"events[].question.text", "events[].question.choices[]", "events[].question.default", "events[].transcript.speaker.id"},
+		"meeting_status": {"title", "people[].id", "people[].name", "question.text", "question.choices[]", "question.default"},
 	} {
 		a := call(s, me, name, `{"meeting_id":"`+id+`"}`)
 		if a.Err != nil {

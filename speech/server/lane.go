@@ -20,8 +20,8 @@ type job struct {
 	req   whisper.Request
 	done  func(*job, whisper.Result, error)
 
-	start int64 // where its audio lies in the stream
-	took  time.Duration
+	start, onset int64 // where its audio lies in the stream, and where the speech in it begins
+	took         time.Duration
 }
 
 // lane is the recogniser's thread: it does one job at a time.

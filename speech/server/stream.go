@@ -319,7 +319,7 @@ func (s *stream) decode(ctx context.Context, d segment.Decode) {
 	}
 	lang, large := s.tongue.choose(d.Kind, d.Speech)
 	j := &job{
-		owner: s, id: d.ID, seg: d.Seg, kind: d.Kind, large: large, start: d.Start,
+		owner: s, id: d.ID, seg: d.Seg, kind: d.Kind, large: large, start: d.Start, onset: d.Onset,
 		req: whisper.Request{PCM: s.ring.read(d.Start, d.End), Lang: lang, Pad: whisper.FinalPad, Words: s.o.Words},
 		done: func(j *job, res whisper.Result, err error) {
 			// The loop asks for few at a time, so the channel has room and the lane does not wait.
@@ -412,7 +412,7 @@ func (s *stream) show(r result, text string) error {
 	}
 	s.partial.shown = true
 	end := r.job.start + int64(len(r.job.req.PCM))
-	return s.c.send(wire.TypePartial, wire.Partial{Start: r.job.start, End: end, Text: text, Lang: r.res.Lang})
+	return s.c.send(wire.TypePartial, wire.Partial{Start: r.job.onset, End: end, Text: text, Lang: r.res.Lang})
 }
 
 // settle sends what is complete, in order.

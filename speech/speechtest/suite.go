@@ -438,14 +438,14 @@ func testMemory(t *testing.T, e Engine) {
 		}
 	}
 	// An engine may take what its longest line needs, and some more until it has seen everything.
-	for range 3 {
+	for range 2 {
 		round()
 	}
 	before := int64(0)
 	if e.Memory != nil {
 		before = e.Memory(t)
 	}
-	for range 4 {
+	for range 3 {
 		round()
 	}
 	if e.Memory != nil {

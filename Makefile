@@ -4,7 +4,7 @@ GO := scripts/go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: setup build demo check test accept bench lint clean
+.PHONY: setup build demo check test accept bench lint docs clean
 
 setup: ## system packages, Go, programs, models: whatever is missing
 	@scripts/setup
@@ -24,6 +24,17 @@ check: ## the fast part of the tests: no browser, no sound, no models
 test: setup ## all tests
 	@$(GO) vet ./...
 	@$(GO) test -timeout 20m ./...
+
+accept: setup ## what takes long: a bare machine, the MCP conformance suite, races
+	@$(GO) test -race -timeout 60m ./...
+	@scripts/accept-bare
+
+lint: ## linters, licences and known vulnerabilities of dependencies; what cannot be had is skipped visibly
+	@scripts/lint
+
+docs: ## the pages that are made from code
+	@$(GO) test ./internal/settings -run TheDocs -update
+	@$(GO) test ./tool ./turn ./meeting -update >/dev/null
 
 bench: setup ## figures of this machine
 	@bin/parley bench seat

@@ -6,6 +6,7 @@ func commands() []*command {
 		demoCommand,
 		serveCommand,
 		stdioCommand,
+		bridgeCommand,
 		joinCommand,
 		roomCommand,
 		guestCommand,

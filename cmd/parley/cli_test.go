@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func run(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	t.Setenv("PARLEY_DATA", filepath.Join(t.TempDir(), "data"))
+	t.Setenv("PARLEY_CONFIG", "/dev/null")
+	var o, e bytes.Buffer
+	code = dispatch(context.Background(), &environment{stdin: strings.NewReader(""), stdout: &o, stderr: &e}, args)
+	return code, o.String(), e.String()
+}
+
+func TestEveryCommandHelps(t *testing.T) {
+	for _, c := range commands() {
+		code, out, _ := run(t, c.name, "--help")
+		if code != exitOK || !strings.HasPrefix(out, "usage: parley "+c.name) {
+			t.Errorf("parley %s --help: %d\n%s", c.name, code, out)
+		}
+		if c.short == "" || len(c.long) < 40 {
+			t.Errorf("parley %s says too little of itself", c.name)
+		}
+		if c.name != "version" && !strings.Contains(out, "example:") {
+			t.Errorf("parley %s --help has no example", c.name)
+		}
+	}
+}
+
+func TestWrongUseIsRefusedBeforeAnythingHappens(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"frobnicate"}, {"join"}, {"join", "a", "b"}, {"join", "--nope", "x"}, {"guest"}, {"serve", "extra"}, {"stdio", "extra"},
+		{"room", "--listen", "7370"}, {"room", "--name", "../x", "--listen", "127.0.0.1:0"}, {"room", "--people", "17"}, {"models", "eat"},
+		{"bench"}, {"bench", "none"}, {"doctor", "x"}, {"config", "x"}, {"bridge", "x"}, {"demo", "x"}, {"guest", "x", "--delay", "soon"},
+	} {
+		code, out, errs := run(t, args...)
+		if code != exitUsage || errs == "" || out != "" {
+			t.Errorf("parley %s: code %d, out %q, errors %q", strings.Join(args, " "), code, out, errs)
+		}
+	}
+}
+
+func TestABadSettingStopsEveryCommandAndIsNamed(t *testing.T) {
+	t.Setenv("PARLEY_MAX_MEETINGS", "lots")
+	for _, name := range []string{"serve", "stdio", "config", "doctor", "models", "demo"} {
+		code, _, errs := run(t, name)
+		if code != exitUsage || !strings.Contains(errs, "PARLEY_MAX_MEETINGS") {
+			t.Errorf("parley %s: code %d, %q", name, code, errs)
+		}
+	}
+}
+
+func TestTheBridgeNamesWhatIsMissing(t *testing.T) {
+	t.Setenv("PARLEY_URL", "")
+	t.Setenv("PARLEY_TOKEN", "")
+	if code, _, errs := run(t, "bridge"); code != exitUsage || !strings.Contains(errs, "PARLEY_URL") {
+		t.Errorf("code %d, %q", code, errs)
+	}
+}
+
+func TestFlagsMayStandBehindArguments(t *testing.T) {
+	code, _, errs := run(t, "guest", "nonsense", "--name", "Ada")
+	if code == exitUsage || !strings.Contains(errs, "link") {
+		t.Errorf("code %d, %q", code, errs)
+	}
+}
+
+func TestControlCharactersOfOthersDoNotReachTheTerminal(t *testing.T) {
+	if got := plain("a\x1b[31mb\u202ec\u009bd"); strings.ContainsAny(got, "\x1b\u202e\u009b") {
+		t.Errorf("%q", got)
+	}
+}

@@ -18,6 +18,7 @@ type engine interface {
 // transcript is what decoding gives before it is made into text and words.
 type transcript struct {
 	lang      string
+	langProb  float64
 	tokens    []int
 	probs     []float64  // of each token; 1 for the prefix
 	look      *attention // a row for each token, and one for the end of the text
@@ -30,7 +31,7 @@ type transcript struct {
 
 // decode asks for one token after the other, always the likeliest, until the text ends or a guard stops it.
 func decode(ctx context.Context, c Config, e engine, r Request) (transcript, error) {
-	out := transcript{lang: r.Lang, look: &attention{heads: e.heads(), frames: e.frames()}}
+	out := transcript{lang: r.Lang, langProb: 1, look: &attention{heads: e.heads(), frames: e.frames()}}
 	// The first step shows both whether it is speech and which language.
 	scores, _, err := e.step(ctx, []int{c.Start})
 	if err != nil {
@@ -40,7 +41,7 @@ func decode(ctx context.Context, c Config, e engine, r Request) (transcript, err
 	switch {
 	case out.lang != "":
 	case c.Multilingual():
-		out.lang = likeliestLanguage(c, scores)
+		out.lang, out.langProb = likeliestLanguage(c, scores)
 	default:
 		out.lang = "en"
 	}
@@ -170,14 +171,18 @@ func probability(scores []float32, id int) float64 {
 	return math.Exp(float64(scores[id]-top) - logSum(scores, top))
 }
 
-func likeliestLanguage(c Config, scores []float32) string {
+// likeliestLanguage gives the language with the highest score, and its probability among the languages.
+func likeliestLanguage(c Config, scores []float32) (string, float64) {
 	best, lang := float32(math.Inf(-1)), ""
+	all := make([]float32, 0, len(c.Languages))
 	for code, id := range c.Languages {
-		if v := scores[id]; v > best || v == best && code < lang {
+		v := scores[id]
+		all = append(all, v)
+		if v > best || v == best && code < lang {
 			best, lang = v, code
 		}
 	}
-	return lang
+	return lang, math.Exp(-logSum(all, best))
 }
 
 // mostParts bounds how often one request is taken up again.

@@ -143,8 +143,8 @@ func TestTheLanguageIsFoundOrTaken(t *testing.T) {
 		fed       int
 	}{{"found", "", 13, "de", 13}, {"taken", "en", 13, "en", 12}} {
 		s := &script{text: say(90, 1), lang: c.heard}
-		if got := run(t, s, Request{PCM: seconds(1), Lang: c.ask}); got.lang != c.want || s.fed[1] != c.fed {
-			t.Errorf("%s: %s, fed %v", c.name, got.lang, s.fed)
+		if got := run(t, s, Request{PCM: seconds(1), Lang: c.ask}); got.lang != c.want || s.fed[1] != c.fed || got.langProb < 0.8 || got.langProb > 1 || (c.ask != "") != (got.langProb == 1) {
+			t.Errorf("%s: %s (%v), fed %v", c.name, got.lang, got.langProb, s.fed)
 		}
 	}
 	_, err := decode(context.Background(), small, &script{wide: 10}, Request{PCM: seconds(1), Lang: "xx"})

@@ -6,7 +6,7 @@ import (
 
 // result makes text and words of what was decoded, in one part or several.
 func result(parts []transcript, tokens *Tokens, r Request) Result {
-	out := Result{Lang: parts[0].lang, NoSpeech: parts[0].noSpeech}
+	out := Result{Lang: parts[0].lang, LangProb: parts[0].langProb, NoSpeech: parts[0].noSpeech}
 	weight := 0
 	for i := range parts {
 		t := &parts[i]

@@ -40,6 +40,9 @@ type Result struct {
 	Text string
 	// Lang is the language asked for or found, also when there is no text.
 	Lang string
+	// LangProb is how sure the language found is, among all of them; 1 when it was asked for. In loud noise or on a
+	// single word it is low: then a language known from before is the better guess.
+	LangProb float64
 	// Tokens are the text's tokens, with the prefix and with those of the descriptions left out of Text.
 	Tokens []int
 	// Words are the words of Text with their times, when they were asked for.

@@ -165,3 +165,50 @@ func eventually(t *testing.T, ok func() bool) {
 		}
 	}
 }
+
+// A session is everything a leader started, in whatever group, also after the leader is gone.
+func TestSessions(t *testing.T) {
+	if err := Subreaper(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "timeout 300 sleep 300 & sleep 300"}, Outlive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sid := c.PID()
+	t.Cleanup(func() {
+		pids, _ := InSession(sid)
+		for _, pid := range pids {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		ReapSession(sid)
+	})
+	// timeout makes a group of its own, which does not go with the leader's.
+	eventually(t, func() bool {
+		pids, _ := InSession(sid)
+		strangers := 0
+		for _, pid := range pids {
+			if g, err := Group(pid); err == nil && g != sid {
+				strangers++
+			}
+		}
+		return len(pids) == 4 && strangers == 2
+	})
+	if err := unix.Kill(sid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	pids, err := InSession(sid)
+	if err != nil || len(pids) == 0 {
+		t.Fatalf("after the leader: %v %v", pids, err)
+	}
+	for _, pid := range pids {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	eventually(t, func() bool { ReapSession(sid); pids, _ := InSession(sid); return len(pids) == 0 })
+	for _, pid := range pids {
+		if _, err := readStat(pid); !errors.Is(err, ErrGone) {
+			t.Errorf("%d is still there: %v", pid, err)
+		}
+	}
+}

@@ -30,6 +30,9 @@ const maxBody = 4 << 20
 // bodyTimeout is how long a client may take to send one.
 const bodyTimeout = 30 * time.Second
 
+// sessionHeader names the session in the era that has them.
+const sessionHeader = "Mcp-Session-Id"
+
 // callerExtra is where the caller of a request stands in the library's token information.
 const callerExtra = "caller"
 
@@ -162,10 +165,11 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	handler := s.stateful
 	if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
 		handler = s.stateless
-	} else if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && s.sessions(by) >= s.o.MaxConnections {
-		w.Header().Set("Retry-After", "60")
-		problem(w, http.StatusTooManyRequests, "this tenant has too many open sessions: end some with DELETE")
-		return
+	} else if id := r.Header.Get(sessionHeader); id != "" {
+		s.tenant(by.Tenant).used(id)
+	} else if r.Method == http.MethodPost {
+		s.tenant(by.Tenant).makeRoom(s.o.MaxConnections)
+		defer func() { s.tenant(by.Tenant).used(w.Header().Get(sessionHeader)) }()
 	}
 	// The library ties a session to this user id: a session id of another token is refused.
 	info := &auth.TokenInfo{UserID: string(by.Tenant.ID) + "/" + string(by.Token), Extra: map[string]any{callerExtra: by}}
@@ -174,13 +178,37 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(&patient{ResponseWriter: w, c: http.NewResponseController(w)}, r)
 }
 
-// sessions counts a tenant's sessions and connections.
-func (s *Server) sessions(by tool.Caller) int {
-	n := 0
-	for range s.tenant(by.Tenant).sdk.Sessions() {
-		n++
+// used notes that an HTTP session was used.
+func (ts *tenantServer) used(session string) {
+	if session == "" {
+		return
 	}
-	return n
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.lastUse[session] = time.Now()
+}
+
+// makeRoom ends HTTP sessions until there is room for one more, the one that was not used for longest first.
+// Many clients go without ending theirs; one that comes back to an ended session begins a new one.
+func (ts *tenantServer) makeRoom(max int) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	var open []*sdk.ServerSession
+	last := map[string]time.Time{}
+	for ss := range ts.sdk.Sessions() {
+		if id := ss.ID(); id != "" {
+			open = append(open, ss)
+			last[id] = ts.lastUse[id]
+		}
+	}
+	ts.lastUse = last
+	slices.SortFunc(open, func(a, b *sdk.ServerSession) int { return last[a.ID()].Compare(last[b.ID()]) })
+	for len(open) >= max {
+		ss := open[0]
+		open = open[1:]
+		delete(ts.lastUse, ss.ID())
+		ts.s.spawn(func() { _ = ss.Close() }) // it waits for calls that run in the session
+	}
 }
 
 // authenticate tells who asks, or why they are refused. The token never appears in it.

@@ -57,7 +57,8 @@ type Options struct {
 	// Metrics write further lines of /metrics.
 	Metrics []func(io.Writer)
 
-	// MaxConnections of one tenant, of WebSockets and of older HTTP sessions each; zero: 64.
+	// MaxConnections of one tenant, of WebSockets and of older HTTP sessions each; zero: 64. A WebSocket more is
+	// refused; a session more ends the one that was not used for longest.
 	MaxConnections int
 	// SessionTimeout ends an HTTP session that nobody uses; zero: 30 min.
 	SessionTimeout time.Duration
@@ -192,6 +193,15 @@ func (s *Server) open(w wire, by tool.Caller) (*conn, error) {
 		s.hub.attach(c)
 	}
 	return c, nil
+}
+
+// spawn runs what Close has to wait for, unless it has begun: then Close does all of it itself.
+func (s *Server) spawn(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing {
+		s.running.Go(f)
+	}
 }
 
 // serve runs a connection to its end.

@@ -24,8 +24,9 @@ type tenantServer struct {
 	once   sync.Once
 	sdk    *sdk.Server
 
-	mu     sync.Mutex
-	listed []string // meetings whose transcripts are listed, the oldest first
+	mu      sync.Mutex
+	listed  []string             // meetings whose transcripts are listed, the oldest first
+	lastUse map[string]time.Time // of HTTP sessions
 }
 
 // tenant gives a tenant's server, making it for its first client. There are as many as tenants.
@@ -33,7 +34,7 @@ func (s *Server) tenant(t tenant.Tenant) *tenantServer {
 	s.mu.Lock()
 	ts := s.tenants[t.ID]
 	if ts == nil {
-		ts = &tenantServer{s: s, tenant: t}
+		ts = &tenantServer{s: s, tenant: t, lastUse: map[string]time.Time{}}
 		s.tenants[t.ID] = ts
 	}
 	s.mu.Unlock()

@@ -205,7 +205,8 @@ func TestSessions(t *testing.T) {
 	for _, pid := range pids {
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
-	eventually(t, func() bool { ReapSession(sid); pids, _ := InSession(sid); return len(pids) == 0 })
+	eventually(t, func() bool { pids, _ := InSession(sid); return len(pids) == 0 })
+	ReapSession(sid) // all of them are dead by now, and have fallen to us
 	for _, pid := range pids {
 		if _, err := readStat(pid); !errors.Is(err, ErrGone) {
 			t.Errorf("%d is still there: %v", pid, err)

@@ -115,15 +115,23 @@ func (p *Page) Press(ctx context.Context, chord string) error {
 	return p.call(ctx, func(c proto.Client) error { return stroke(c, mods, k) })
 }
 
-// stroke presses and releases a key, with its modifiers as keys of their own around it.
+// stroke presses and releases a key and waits until the page has had it.
 func stroke(c proto.Client, mods int, k key, commands ...string) error {
+	for _, e := range strokes(mods, k, commands...) {
+		if err := e.Call(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// strokes are the events of one press, with its modifiers as keys of their own around it.
+func strokes(mods int, k key, commands ...string) (events []proto.InputDispatchKeyEvent) {
 	held := 0
 	for _, m := range modifierKeys {
 		if mods&m.bit != 0 {
 			held |= m.bit
-			if err := keyEvent(proto.InputDispatchKeyEventTypeRawKeyDown, held, named[m.name]).Call(c); err != nil {
-				return err
-			}
+			events = append(events, keyEvent(proto.InputDispatchKeyEventTypeRawKeyDown, held, named[m.name]))
 		}
 	}
 	down := keyEvent(proto.InputDispatchKeyEventTypeRawKeyDown, mods, k)
@@ -131,21 +139,14 @@ func stroke(c proto.Client, mods int, k key, commands ...string) error {
 		down.Type, down.Text, down.UnmodifiedText = proto.InputDispatchKeyEventTypeKeyDown, k.text, k.text
 	}
 	down.Commands = commands
-	if err := down.Call(c); err != nil {
-		return err
-	}
-	if err := keyEvent(proto.InputDispatchKeyEventTypeKeyUp, mods, k).Call(c); err != nil {
-		return err
-	}
+	events = append(events, down, keyEvent(proto.InputDispatchKeyEventTypeKeyUp, mods, k))
 	for i := len(modifierKeys) - 1; i >= 0; i-- {
 		if m := modifierKeys[i]; mods&m.bit != 0 {
 			held &^= m.bit
-			if err := keyEvent(proto.InputDispatchKeyEventTypeKeyUp, held, named[m.name]).Call(c); err != nil {
-				return err
-			}
+			events = append(events, keyEvent(proto.InputDispatchKeyEventTypeKeyUp, held, named[m.name]))
 		}
 	}
-	return nil
+	return events
 }
 
 func keyEvent(kind proto.InputDispatchKeyEventType, mods int, k key) proto.InputDispatchKeyEvent {
@@ -201,19 +202,7 @@ func (p *Page) typeOnce(ctx context.Context, t platforms.Target, text string) (o
 				return err
 			}
 		}
-		for _, r := range text {
-			mods, k := 0, keyFor(r)
-			switch r {
-			case '\n':
-				mods, k = 8, named["enter"]
-			case '\t':
-				k = keyFor(' ')
-			}
-			if err := stroke(c, mods, k); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.write(c, text)
 	}); err != nil {
 		return false, err
 	}
@@ -225,6 +214,34 @@ func (p *Page) typeOnce(ctx context.Context, t platforms.Target, text string) (o
 		return false, err
 	}
 	return typed.OK && sameText(typed.Value, text), nil
+}
+
+// burst is how many key events go to the page before we wait for it to have had them.
+const burst = 48
+
+// write presses the keys of a text. The page gets every key; only we do not wait for each.
+func (p *Page) write(c proto.Client, text string) error {
+	var events []proto.InputDispatchKeyEvent
+	for _, r := range text {
+		mods, k := 0, keyFor(r)
+		switch r {
+		case '\n':
+			mods, k = 8, named["enter"]
+		case '\t':
+			k = keyFor(' ')
+		}
+		events = append(events, strokes(mods, k)...)
+	}
+	for i, e := range events {
+		send := p.tab.Post
+		if i == len(events)-1 || (i+1)%burst == 0 { // comes back after everything before it
+			send = func(r proto.Request) error { return e.Call(c) }
+		}
+		if err := send(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sameText compares what a field holds with what was typed: editors turn blanks into others and add line ends.

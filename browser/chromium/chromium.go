@@ -60,8 +60,10 @@ type Options struct {
 type Browser struct {
 	child   *proc.Child
 	client  *cdp.Client
-	files   []*os.File // our ends of the pipes
-	dir     string     // its temporary folder, removed by Close
+	pipe    *pipe
+	posted  atomic.Uint32 // numbers of messages whose answers nobody waits for
+	files   []*os.File    // our ends of the pipes
+	dir     string        // its temporary folder, removed by Close
 	version string
 	log     *slog.Logger
 
@@ -232,7 +234,8 @@ func (b *Browser) launch(path string, o Options, profile string, messages *tail.
 		}
 		return &StartError{Reason: reason, Err: err}
 	}
-	b.client = cdp.New().Logger(utils.LoggerQuiet).Start(newPipe(ourIn, ourOut))
+	b.pipe = newPipe(ourIn, ourOut)
+	b.client = cdp.New().Logger(utils.LoggerQuiet).Start(b.pipe)
 	go b.pump()
 	go func() {
 		<-b.child.Done()
@@ -311,6 +314,24 @@ func (b *Browser) Call(ctx context.Context, session, method string, params any) 
 		return nil, fmt.Errorf("%s: %w (%w)", method, ErrGone, err)
 	}
 	return nil, fmt.Errorf("%s: %w", method, err)
+}
+
+// post asks the browser and does not wait for the answer, so that a row of messages costs one round trip. The browser
+// works them in their order; a Call behind them comes back after them. Their errors are lost.
+func (b *Browser) post(session, method string, params any) error {
+	if b.life.Err() != nil {
+		return ErrGone
+	}
+	// The client numbers its calls from 1 on and passes over answers to numbers that are not its own.
+	const ours, span = 1 << 30, 1 << 30
+	raw, err := json.Marshal(cdp.Request{ID: ours + int(b.posted.Add(1)%(span-1)), SessionID: session, Method: method, Params: params})
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	if err := b.pipe.Send(raw); err != nil {
+		return fmt.Errorf("%s: %w (%w)", method, ErrGone, err)
+	}
+	return nil
 }
 
 // caller is a session of the browser bound to one call's context: what the protocol's types are called with.

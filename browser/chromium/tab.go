@@ -42,6 +42,9 @@ func (t *Tab) With(ctx context.Context) proto.Client {
 	return caller{b: t.b, ctx: ctx, session: t.session}
 }
 
+// Post sends a request and does not wait for its answer: for rows of input, whose end a Call tells.
+func (t *Tab) Post(r proto.Request) error { return t.b.post(string(t.session), r.ProtoReq(), r) }
+
 // URL is the tab's address. The browser's process answers, so that a page that hangs does not matter.
 func (t *Tab) URL(ctx context.Context) (string, error) {
 	info, err := proto.TargetGetTargetInfo{TargetID: t.target}.Call(t.b.With(ctx))

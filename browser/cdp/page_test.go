@@ -11,8 +11,11 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/go-rod/rod/lib/proto"
 
 	"parley/browser/chromium"
 	"parley/browser/display"
@@ -627,6 +630,43 @@ func TestATabThatClosesItselfAndABrowserThatDies(t *testing.T) {
 		t.Errorf("a dead browser: %v", err)
 	}
 	if err := errors.Join(p.Close(), q.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPageThatCannotBeRevivedIsReportedAsHung(t *testing.T) {
+	need.Browser(t)
+	b, d, err := launch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	defer b.Close()
+	p, err := Open(t.Context(), b, Options{Log: quiet, ProbeEvery: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	info, err := proto.SystemInfoGetProcessInfo{}.Call(b.With(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal := func(s syscall.Signal) {
+		for _, q := range info.ProcessInfo {
+			if q.Type == "renderer" {
+				if err := syscall.Kill(q.ID, s); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	signal(syscall.SIGSTOP)
+	awaitEvent(t, p, "hung")
+	signal(syscall.SIGCONT)
+	awaitEvent(t, p, "answers")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := p.Run(ctx, "() => 1", nil, nil); err != nil {
 		t.Error(err)
 	}
 }

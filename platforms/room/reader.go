@@ -205,19 +205,21 @@ func (r *reader) chat(now time.Time, messages []message) {
 	}
 }
 
-// dialog tells of dialogs that come and go. The room has none of its own: whatever comes is unknown.
+// dialog tells of dialogs that come and go. The room has none of its own, so that ui.json knows none:
+// whatever comes is a question.
 func (r *reader) dialog(dialogs []dialog) {
 	now := map[string]dialog{}
 	for _, d := range dialogs {
 		now[d.ID] = d
 		if _, ok := r.dialogs[d.ID]; !ok {
-			r.call.events.Put(meeting.SeenDialog{ID: d.ID, Kind: "unknown", Text: d.Text, Choices: d.Choices, Open: true})
+			ruling := ui.Rule(sign.Dialog{Text: d.Text, Choices: d.Choices}, 0)
+			r.call.events.Put(meeting.SeenDialog{ID: d.ID, Kind: ruling.Kind, Text: d.Text, Choices: ruling.Choices, Open: true})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.dialogs)) {
 		if _, ok := now[id]; !ok {
 			d := r.dialogs[id]
-			r.call.events.Put(meeting.SeenDialog{ID: id, Kind: "unknown", Text: d.Text, Choices: d.Choices})
+			r.call.events.Put(meeting.SeenDialog{ID: id, Kind: sign.DialogUnknown, Text: d.Text, Choices: d.Choices})
 		}
 	}
 	r.dialogs = now

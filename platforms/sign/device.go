@@ -62,7 +62,9 @@ func (r DeviceRule) Read(c Control) meeting.Device {
 	return state
 }
 
+var typography = strings.NewReplacer("’", "'", "ʼ", "'", "‘", "'", "…", "...")
+
 // fold makes names comparable as the page's reader does.
 func fold(s string) string {
-	return strings.ToLower(strings.Join(strings.Fields(strings.NewReplacer("’", "'", "ʼ", "'", "‘", "'", "…", "...").Replace(s)), " "))
+	return strings.ToLower(strings.Join(strings.Fields(typography.Replace(s)), " "))
 }

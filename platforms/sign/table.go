@@ -73,6 +73,8 @@ type Table struct {
 	LostMS int `json:"lost_ms,omitempty"`
 	// Devices say how microphone and camera are read.
 	Devices map[string]DeviceRule `json:"devices,omitempty"`
+	// Dialogs are those that the platform is known to show. What none of them knows is asked about.
+	Dialogs []DialogRule `json:"dialogs,omitempty"`
 	// Targets are the elements that the module works, by its own names.
 	Targets map[string]Words `json:"targets,omitempty"`
 }
@@ -135,6 +137,11 @@ func ParseTable(raw []byte) (*Table, error) {
 		seen[s.Name] = true
 		if s.Kind == In {
 			weight, ins = weight+s.Weight, ins+1
+		}
+	}
+	for _, d := range t.Dialogs {
+		if err := d.check(); err != nil {
+			errs = append(errs, fmt.Errorf("dialog %q: %w", d.Name, err))
 		}
 	}
 	if weight < t.Need || ins < 2 {

@@ -1,0 +1,136 @@
+package sign
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The kinds of dialogs. Only the first five may be answered without asking anybody.
+const (
+	DialogTip       = "tip"              // "Got it"
+	DialogCookie    = "cookie"           // a banner about cookies
+	DialogDevice    = "device"           // "Continue without microphone and camera"
+	DialogNotice    = "recording-notice" // tells that somebody records, and holds nothing back
+	DialogSurvey    = "survey"           // how was the call?
+	DialogConsent   = "consent"          // agree on behalf of our owner, or do not take part
+	DialogSignIn    = "sign-in"
+	DialogChallenge = "challenge"
+	DialogUnmute    = "unmute-request"
+	DialogUnknown   = "unknown"
+)
+
+var (
+	answerable  = []string{DialogTip, DialogCookie, DialogDevice, DialogNotice, DialogSurvey}
+	dialogKinds = append(slices.Clone(answerable), DialogConsent, DialogSignIn, DialogChallenge, DialogUnmute)
+)
+
+// DialogRule knows one dialog of a platform by its words.
+type DialogRule struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	// Texts are words of which one must stand in the dialog, by language.
+	Texts map[string][]string `json:"texts"`
+	// Buttons are those that may be pressed, most wanted first; for consent, those that accept.
+	Buttons map[string][]string `json:"buttons,omitempty"`
+	// Unverified lists the languages whose words were never seen in a public source. Their dialogs are asked about.
+	Unverified []string `json:"unverified,omitempty"`
+}
+
+// Dialog is one that stands on the page.
+type Dialog struct {
+	Text    string   // all its text, from the page: untrusted
+	Choices []string // the names of its buttons
+}
+
+// Ruling is what to do about a dialog.
+type Ruling struct {
+	Kind string
+	Rule string // the rule that knew it, "" for none
+	// Press is the button to press now; empty: nobody presses anything, the dialog is reported.
+	Press string
+	// Choices are the dialog's buttons; an accepting one comes first.
+	Choices []string
+}
+
+// never are words of buttons that are not pressed whatever a rule says: they take us out, or cannot be taken back.
+var never = []string{"leave", "end call", "end meeting", "hang up", "exit", "verlassen", "auflegen", "beenden", "quitter", "salir", "abbandona", "esci", "verlaat",
+	"покинуть", "выйти", "завершить", "вийти", "покинути", "завершити", "odísť", "opustiť", "delete", "remove", "allow", "sign in"}
+
+// Rule says what a dialog is. times is how often this very dialog was answered already: one that comes back after an
+// answer is not what we took it for.
+func (t *Table) Rule(d Dialog, times int) Ruling {
+	text := fold(d.Text)
+	for _, r := range t.Dialogs {
+		lang := matchLang(r.Texts, text)
+		if lang == "" {
+			continue
+		}
+		ruling := Ruling{Kind: r.Kind, Rule: r.Name, Choices: d.Choices}
+		if slices.Contains(r.Unverified, lang) {
+			ruling.Kind = DialogUnknown
+			return ruling
+		}
+		button := r.button(d.Choices)
+		switch {
+		case r.Kind == DialogConsent && button != "":
+			ruling.Choices = append([]string{button}, slices.DeleteFunc(slices.Clone(d.Choices), func(c string) bool { return c == button })...)
+		case !slices.Contains(answerable, r.Kind):
+		case button == "" || times > 0:
+			ruling.Kind = DialogUnknown
+		default:
+			ruling.Press = button
+		}
+		return ruling
+	}
+	return Ruling{Kind: DialogUnknown, Choices: d.Choices}
+}
+
+// button is the most wanted of those that are there: the whole name counts, since "Leave" may hold "Lea".
+func (r DialogRule) button(choices []string) string {
+	for _, want := range All(r.Buttons) {
+		for _, c := range choices {
+			if fold(c) == fold(want) && !forbidden(c) {
+				return c
+			}
+		}
+	}
+	return ""
+}
+
+func forbidden(choice string) bool {
+	f := fold(choice)
+	return slices.ContainsFunc(never, func(w string) bool { return strings.Contains(f, w) })
+}
+
+func matchLang(words map[string][]string, text string) string {
+	langs := make([]string, 0, len(words))
+	for l := range words {
+		langs = append(langs, l)
+	}
+	slices.Sort(langs)
+	for _, l := range langs {
+		for _, w := range words[l] {
+			if strings.Contains(text, fold(w)) {
+				return l
+			}
+		}
+	}
+	return ""
+}
+
+func (r DialogRule) check() error {
+	switch {
+	case r.Name == "" || len(r.Texts) == 0:
+		return errors.New("a dialog needs a name and words")
+	case !slices.Contains(dialogKinds, r.Kind):
+		return fmt.Errorf("unknown kind of dialog %q", r.Kind)
+	}
+	for _, b := range All(r.Buttons) {
+		if forbidden(b) {
+			return fmt.Errorf("the button %q is never pressed", b)
+		}
+	}
+	return nil
+}

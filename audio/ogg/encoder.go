@@ -73,8 +73,14 @@ func startEncoder(o Options, n int, first int64) (_ *encoder, err error) {
 	if err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
+	// It does little, and that little must not wait: what it has not written yet dies with it. Where we may not put it
+	// before others it does without.
+	_ = unix.Setpriority(unix.PRIO_PROCESS, e.child.PID(), urgency)
 	return e, nil
 }
+
+// urgency is an encoder's niceness.
+const urgency = -8
 
 // encoderArgs: no probing of the input (it would wait for seconds of sound; with -fflags nobuffer it even swallows
 // the first 40 ms), a page each 200 ms, each written at once.

@@ -101,6 +101,7 @@ type Recorder struct {
 	stop  chan context.Context // what the end may take; holds one
 	abort chan struct{}
 	once  sync.Once
+	erase atomic.Bool // abort removes what other processes recorded, too
 	done  chan struct{}
 
 	mu    sync.Mutex
@@ -110,8 +111,32 @@ type Recorder struct {
 	err    error
 }
 
-// Start makes the file and begins to record: it returns when an encoder stands. The clock starts then; frames from
-// before are left out. When ctx ends first, on a disk that hangs, whatever comes of it later is removed.
+// Warm runs an encoder on nothing. The first one that a machine runs takes more than a second to start, as its libraries
+// come from the disk; who calls Warm ahead of time has that behind him. It leaves nothing.
+func Warm(ctx context.Context) error {
+	path, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		return ErrNoEncoder
+	}
+	child, err := proc.Start(proc.Spec{
+		Name: "ffmpeg", Path: path,
+		Args: []string{"-nostdin", "-v", "quiet", "-f", "lavfi", "-i", "anullsrc=r=16000:cl=mono", "-t", "0.1", "-c:a", "libopus", "-f", "null", "-"},
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-child.Done():
+		return child.Err()
+	case <-ctx.Done():
+		child.Kill()
+		<-child.Done()
+		return context.Cause(ctx)
+	}
+}
+
+// Start makes the file and begins to record: it returns when an encoder stands. The clock starts at the call; sound
+// from before is left out. When ctx ends first, on a disk that hangs, whatever comes of it later is removed.
 func Start(ctx context.Context, o Options) (*Recorder, error) {
 	if err := checkPath(o.Path); err != nil {
 		return nil, err
@@ -179,13 +204,13 @@ func (r *Recorder) open() (*work, error) {
 	if err := w.next(first); err != nil {
 		return nil, err
 	}
-	r.began = time.Now().Add(-time.Duration(first) * time.Second / rate)
+	r.began = r.o.began
 	w.time = timeline{began: r.began, end: first, emit: w.take}
 	r.samples.Store(first)
 	return w, nil
 }
 
-// giveUp ends without a trace, now or whenever the disk lets go of us.
+// giveUp ends without a trace of what it did, now or whenever the disk lets go of us.
 func (r *Recorder) giveUp() {
 	r.ring.Fail(ErrDeleted)
 	r.once.Do(func() { close(r.abort) })
@@ -223,12 +248,17 @@ func place(o *Options) (n int, first int64, err error) {
 		}
 		first = max(first, info.First+info.Samples)
 	}
-	if o.began.IsZero() {
-		o.began = time.Now().Add(-time.Duration(first) * time.Second / rate)
+	now := time.Now()
+	if since := now.Sub(o.began); !o.began.IsZero() && since >= samplesTime(first) {
+		o.began = now.Add(-since) // with the clock that nobody sets
+	} else {
+		o.began = now.Add(-samplesTime(first)) // it does not say, or the clock was set back
 	}
-	first = max(first, int64(time.Since(o.began).Seconds()*rate))
+	first = max(first, int64(now.Sub(o.began)/samplesTime(1)))
 	return list[len(list)-1] + 1, (first + packet16 - 1) / packet16 * packet16, nil
 }
+
+func samplesTime(n int64) time.Duration { return time.Duration(n) * (time.Second / rate) }
 
 // diskSpace tells whether the disk of a path has room; not knowing is no error.
 func diskSpace(path string) error {
@@ -307,6 +337,7 @@ func (r *Recorder) Stop(ctx context.Context) (Result, error) {
 // Delete ends the recording at once and removes every file of it, stuck encoder or not. It returns when nothing is
 // left, or with an error when ctx ends first.
 func (r *Recorder) Delete(ctx context.Context) error {
+	r.erase.Store(true)
 	r.giveUp()
 	// The files go at once; the loop removes what it may be making in this moment. On a disk that hangs either may
 	// take for ever.

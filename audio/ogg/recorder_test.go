@@ -74,7 +74,7 @@ func check(t testing.TB, path string, offset int64, odd int) {
 			t.Logf("at %.1f s: %v Hz, want %v", float64(shift+int64(i)*step)/rate, hz, tone(k))
 		}
 	}
-	if wrong > odd {
+	if wrong > odd && !need.Overloaded(t) {
 		t.Errorf("%d of %d tenths of a second are not what was played", wrong, len(got))
 	}
 }
@@ -249,16 +249,16 @@ func TestARecordingGoesOnWhereAnotherProcessEnded(t *testing.T) {
 
 	time.Sleep(700 * time.Millisecond)
 	r2 := record(t, Options{Path: path, Resume: true})
-	if d := r2.Began().Sub(began).Abs(); d > 50*time.Millisecond {
+	if d := r2.Began().Sub(began).Abs(); d > 5*time.Millisecond {
 		t.Errorf("the clock is %v off", d)
 	}
 	pace(t, r2)
 	time.Sleep(1500 * time.Millisecond)
 	offset, _ := r2.Sample(0)
-	t.Log("offset", offset)
+	wall := time.Since(began).Seconds()
 	res := stop(t, r2)
-	if res.Parts != 2 || math.Abs(res.Seconds-time.Since(began).Seconds()) > 0.3 {
-		t.Errorf("%+v after %v", res, time.Since(began))
+	if res.Parts != 2 || res.Seconds < wall-0.1 || res.Seconds > wall+0.5 {
+		t.Errorf("%+v after %v", res, wall)
 	}
 	pcm := decode(t, path)
 	gap := pcm[before.Samples+rate/20 : offset-rate/20]
@@ -308,6 +308,18 @@ func TestALessThanWholeFileIsJoinedTwiceTheSame(t *testing.T) {
 	}
 	if list, err := parts(path); err != nil || len(list) != 1 {
 		t.Errorf("parts left: %v %v", list, err)
+	}
+}
+
+func TestWarming(t *testing.T) {
+	need.Sound(t)
+	if err := Warm(t.Context()); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Warm(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

@@ -29,8 +29,8 @@ type timeline struct {
 
 const (
 	// Where nothing comes, silence is written this long after its time, so that sound that is merely late finds its
-	// place still free.
-	patience = rate * 4 / 10
+	// place still free. A source that lives gives silence itself, so that nothing is later for it.
+	patience = rate
 	// driftWindow is how long the lag is watched before it is believed.
 	driftWindow = 5 * time.Second
 	// Less lag than tolerance stays; more is made up one sample in slipEvery; beyond jump at once.

@@ -71,12 +71,12 @@ func TestAGapIsSilenceOfItsLength(t *testing.T) {
 func TestSoundThatIsLateStillFindsItsPlace(t *testing.T) {
 	c := newTape()
 	c.frame(counted(0, 320, c.at(320)))
-	// Nothing for 0.39 s, then all of it at once.
+	// Nothing for nearly all of the patience, then all of it at once.
 	c.fill(c.at(320 + patience - 160))
-	for i := int64(1); i < 21; i++ {
+	for i := int64(1); i <= patience/320; i++ {
 		c.frame(counted(i*320, 320, c.at(320+patience-160)))
 	}
-	if c.silence != 0 || c.late != 0 || c.end != 21*320 {
+	if c.silence != 0 || c.late != 0 || c.end != patience+320 {
 		t.Fatalf("end %d silence %d late %d", c.end, c.silence, c.late)
 	}
 	// Too late: its place is taken.

@@ -291,7 +291,14 @@ func (w *work) discard() {
 		<-w.enc.child.Done()
 		w.running(nil)
 	}
-	if err := Remove(w.o.Path); err != nil {
+	var err error
+	switch {
+	case w.erase.Load():
+		err = Remove(w.o.Path)
+	case w.enc != nil:
+		err = gone(os.Remove(w.enc.path))
+	}
+	if err != nil {
 		w.o.Log.Warn("a recording that was given up could not be removed", "err", err) // Delete tries again and tells
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,7 +48,8 @@ const (
 )
 
 // Player speaks into the browser's microphone: one stream for the life of a meeting, which gives silence when there is
-// nothing to say. Its methods may be called from any goroutine, and none of those that stop or lower it waits.
+// nothing to say. Its methods may be called from any goroutine. Those that stop or lower it never wait; Play and
+// Position may, for at most two seconds, while a server hangs.
 //
 // The server always holds some sound of ours. What is new goes over it, not behind it: speech begins, falls
 // silent or gets lower at what the sink takes next.
@@ -64,12 +65,18 @@ type Player struct {
 
 	fetchers sync.WaitGroup
 
+	// What others ask of the loop, without waiting for it.
+	counter atomic.Int64  // of speeches
+	stopped atomic.Int64  // up to this one all are to stop
+	wanted  atomic.Uint64 // the volume, a float64 in decibels
+
 	mu     sync.Mutex
 	queue  []*Playing // the first one plays
 	err    error      // why the player is over
 	gain   audio.Gain
-	hush   bool // overwrite what the server still holds with a fade to silence
-	lower  bool // send what it holds again: the gain has changed
+	volume float64 // that the gain moves to
+	hush   bool    // overwrite what the server still holds with a fade to silence
+	lower  bool    // send what it holds again: the gain has changed
 	clock  playclock
 	end    int64   // stream index behind all that was sent, in samples
 	loud   int64   // stream index behind all speech that was sent
@@ -161,7 +168,7 @@ func (p *Player) poke() {
 }
 
 // Play queues speech behind what is there and returns. Pieces are taken as they come, on a goroutine of the
-// player's; ctx ends that, and stops the speech.
+// player's; ctx ends that, and stops the speech. Next must return when its context ends: Close waits for it.
 func (p *Player) Play(ctx context.Context, pieces Pieces) (*Playing, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Playing{
@@ -169,6 +176,7 @@ func (p *Player) Play(ctx context.Context, pieces Pieces) (*Playing, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	s.number = p.counter.Add(1)
 	if p.err != nil {
 		cancel()
 		return nil, p.err
@@ -180,31 +188,26 @@ func (p *Player) Play(ctx context.Context, pieces Pieces) (*Playing, error) {
 	p.queue = append(p.queue, s)
 	p.fetchers.Add(1)
 	go s.fetch(ctx, pieces)
-	s.unhook = context.AfterFunc(ctx, func() { p.stop(s, context.Cause(ctx)) })
+	s.unhook = context.AfterFunc(ctx, func() { s.stop(context.Cause(ctx)) })
 	return s, nil
 }
 
 // Stop silences everything, what plays and what waits, and returns at once.
 func (p *Player) Stop() {
-	p.mu.Lock()
-	all := append([]*Playing(nil), p.queue...)
-	for _, s := range all {
-		p.drop(s, ErrStopped)
-	}
-	p.mu.Unlock()
+	// What was queued before now is over; the loop sees to it.
+	raise(&p.stopped, p.counter.Load())
 	p.poke()
 }
 
-func (p *Player) stop(s *Playing, why error) {
-	p.mu.Lock()
-	p.drop(s, why)
-	p.mu.Unlock()
-	p.poke()
+// raise sets a number that only grows.
+func raise(n *atomic.Int64, to int64) {
+	for was := n.Load(); was < to && !n.CompareAndSwap(was, to); was = n.Load() {
+	}
 }
 
 // drop forgets what is left of a speech. What the server holds of it is overwritten by the loop.
 func (p *Player) drop(s *Playing, why error) {
-	if !slices.Contains(p.queue, s) || (s.ended && s.waiting == 0 && p.clock.at(time.Now()) >= s.last()) {
+	if s.ended && s.waiting == 0 && p.clock.at(time.Now()) >= s.last() {
 		return // it is over anyhow
 	}
 	if s.failed == nil {
@@ -217,20 +220,32 @@ func (p *Player) drop(s *Playing, why error) {
 }
 
 // Duck lowers everything by decibels (audio.Duck) within some 20 ms, and returns at once.
-func (p *Player) Duck(db float64) { p.fade(db) }
+func (p *Player) Duck(db float64) {
+	p.wanted.Store(math.Float64bits(db))
+	p.poke()
+}
 
-// Restore brings the volume back.
-func (p *Player) Restore() { p.fade(0) }
+// Restore brings the volume back, and returns at once.
+func (p *Player) Restore() { p.Duck(0) }
 
 // ramp is how long a change of volume takes.
 const ramp = 20 * time.Millisecond
 
-func (p *Player) fade(db float64) {
-	p.mu.Lock()
-	p.gain.SetOver(db, ramp, audio.SpeakRate)
-	p.lower = true
-	p.mu.Unlock()
-	p.poke()
+// wishes takes what others asked for since the last turn: to stop, to be lower.
+func (p *Player) wishes() {
+	before := p.stopped.Load()
+	for _, s := range p.queue {
+		switch why := s.asked.Load(); {
+		case why != nil:
+			p.drop(s, *why)
+		case s.number <= before:
+			p.drop(s, ErrStopped)
+		}
+	}
+	if db := math.Float64frombits(p.wanted.Load()); db != p.volume {
+		p.volume, p.lower = db, true
+		p.gain.SetOver(db, ramp, audio.SpeakRate)
+	}
 }
 
 // Level is the level of what was sent last.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/audio"
@@ -57,7 +58,9 @@ type Playing struct {
 	started chan struct{}
 	done    chan struct{}
 	cancel  context.CancelFunc
-	unhook  func() bool // from its context
+	unhook  func() bool           // from its context
+	number  int64                 // in the order of Play
+	asked   atomic.Pointer[error] // to stop, and why
 
 	// Everything below is guarded by the player's lock.
 	parts   [][]int16 // what has come and was not sent yet
@@ -112,7 +115,12 @@ func (s *Playing) Position() int64 {
 }
 
 // Stop silences it within milliseconds and returns at once. What was queued is thrown away.
-func (s *Playing) Stop() { s.player.stop(s, ErrStopped) }
+func (s *Playing) Stop() { s.stop(ErrStopped) }
+
+func (s *Playing) stop(why error) {
+	s.asked.CompareAndSwap(nil, &why)
+	s.player.poke()
+}
 
 // heard is how much of the speech lies before a stream index.
 func (s *Playing) heard(index int64) int64 {

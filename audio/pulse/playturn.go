@@ -1,6 +1,8 @@
 package pulse
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/jfreymuth/pulse/proto"
@@ -23,6 +25,7 @@ func (p *Player) turn() (events []PlayerEvent, level *audio.Level, next time.Dur
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
+	p.wishes()
 	switch {
 	case p.hush:
 		err = p.silence()
@@ -30,14 +33,18 @@ func (p *Player) turn() (events []PlayerEvent, level *audio.Level, next time.Dur
 		err = p.begin()
 	case p.lower && !p.quiet(now):
 		err = p.again()
+	default:
+		p.lower = false
 	}
-	p.lower = false
 	var late *Playing
 	if err == nil {
 		late, err = p.feed()
 	}
 	if err == nil && len(p.queue) > 0 && now.Sub(p.asked) > clockEvery {
 		err = p.ask()
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil // the server hangs: it may come back, and what was to be done is still noted
 	}
 	now = time.Now()
 	if late != nil {
@@ -96,11 +103,14 @@ func (p *Player) progress(now time.Time) (events []PlayerEvent) {
 
 // pause is how long there is nothing to do unless somebody pokes us.
 func (p *Player) pause(now time.Time) time.Duration {
+	next := clockEvery
 	if len(p.queue) == 0 || len(p.queue[0].spans) == 0 {
+		if p.hush || p.lower {
+			return next // the server hung: try again
+		}
 		return time.Hour
 	}
 	s := p.queue[0]
-	next := clockEvery
 	if !s.isOn {
 		next = min(next, p.clock.time(s.spans[0].at).Sub(now))
 	}
@@ -140,14 +150,15 @@ const firstPiece = audio.SpeakRate / 50
 
 // silence puts a fade and silence over what the server holds of speech that was dropped.
 func (p *Player) silence() error {
-	p.hush = false
 	if p.quiet(time.Now()) {
+		p.hush = false
 		return nil
 	}
 	at, err := p.rewind()
 	if err != nil {
 		return err
 	}
+	p.hush = false
 	from := p.end
 	for _, s := range p.queue {
 		if s.failed != nil && len(s.spans) > 0 {
@@ -178,6 +189,7 @@ func (p *Player) again() error {
 	if err != nil {
 		return err
 	}
+	p.lower = false
 	p.pcm = append(p.pcm[:0], p.recent[len(p.recent)-int(p.end-at):]...)
 	p.gain.Apply(p.pcm)
 	return p.overwrite(at)

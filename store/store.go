@@ -58,7 +58,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	}
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), // first: the others may have to wait
-		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "cache_size(-512)",
+		"synchronous(FULL)", "foreign_keys(ON)", "cache_size(-512)",
 	}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String())
 	if err != nil {
@@ -69,14 +69,43 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	db.SetMaxIdleConns(2)
 	s := &Store{db: db, path: path}
 	s.Meetings, s.Links, s.Idempotency, s.Usage, s.Grants = Meetings{s}, Links{s}, Idempotency{s}, Usage{s}, Grants{s}
-	if err := s.check(ctx); err != nil {
-		return nil, errors.Join(explain(path, "checking", err), db.Close())
-	}
-	if err := s.migrate(ctx); err != nil {
-		return nil, errors.Join(explain(path, "updating the tables of", err), db.Close())
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil
 }
+
+// prepare makes a file fit to work with. While several processes open a new one, SQLite tells some of them at
+// once that it is locked, whatever the time-out: they try again.
+func (s *Store) prepare(ctx context.Context) error {
+	deadline := time.Now().Add(busyTimeout)
+	for {
+		err := s.step("switching the journal of", func() error {
+			var mode string // it stays with the file, so that later connections find it done
+			err := s.db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+			if err == nil && mode != "wal" {
+				err = fmt.Errorf("its journal is %s, not wal: is the data folder on a network drive?", mode)
+			}
+			return err
+		})
+		if err == nil {
+			err = s.step("checking", func() error { return s.check(ctx) })
+		}
+		if err == nil {
+			err = s.step("updating the tables of", func() error { return s.migrate(ctx) })
+		}
+		if KindOf(err) != Locked || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Store) step(op string, f func() error) error { return explain(s.path, op, f()) }
 
 // Close waits for running statements and closes the file.
 func (s *Store) Close() error { return s.db.Close() }

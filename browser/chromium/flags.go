@@ -23,6 +23,9 @@ var disabledFeatures = []string{
 }
 
 // flags is the whole command line. Site isolation, the popup blocker and the sandbox stay on.
+//
+// Left out on purpose: --disable-crashpad-for-testing saves two processes and kills the network service with them (every
+// navigation then ends with ERR_ABORTED); --enable-automation shows a bar; --disable-hang-monitor hides what we want to see.
 func flags(o Options, profile string) []string {
 	f := []string{
 		"--remote-debugging-pipe",

@@ -45,7 +45,7 @@ type stream struct {
 	tongue    tongue
 	ring      ring
 	part      []int16       // less than a frame
-	zeros     int           // frames of digital silence in a row
+	still     int           // soundless frames in a row
 	arrived   time.Time     // when the latest audio came
 	order     []entry       // what must go out in order
 	ended     int64         // the latest segment that was closed
@@ -220,18 +220,21 @@ func (s *stream) hear(ctx context.Context, pcm []int16) error {
 	return nil
 }
 
-// muted is after how many frames of digital silence the ear need not listen: a muted participant's track is nothing
-// else, for hours.
-const muted = 32
+// A muted participant's track is digital silence, for hours, and a quiet one nearly so: after a second of it the ear
+// need not listen until there is a sound.
+const (
+	muted     = 32 // frames
+	soundless = 40 // samples smaller than this are 58 dB below full scale: no voice is
+)
 
 // prob is the probability that a frame is speech.
 func (s *stream) prob(ctx context.Context, frame []int16) (float64, error) {
-	if slices.ContainsFunc(frame, func(v int16) bool { return v != 0 }) {
-		if s.zeros > muted {
+	if slices.ContainsFunc(frame, func(v int16) bool { return v >= soundless || v <= -soundless }) {
+		if s.still > muted {
 			s.ear.Reset()
 		}
-		s.zeros = 0
-	} else if s.zeros++; s.zeros > muted {
+		s.still = 0
+	} else if s.still++; s.still > muted {
 		return 0, nil
 	}
 	return s.ear.Prob(ctx, frame)

@@ -128,3 +128,45 @@ func TestEverySymbolIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// Without espeak-ng the word lists stand in, and say so.
+func TestWithoutEspeak(t *testing.T) {
+	m, _, paths := load(t)
+	ids, err := paths.Voices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	p, err := NewPlanner(ids, paths.Lexicon("us_gold"), paths.Lexicon("us_silver"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Notes()) != 1 {
+		t.Errorf("notes: %q", p.Notes())
+	}
+	ear, err := whisper.Load(paths.Whisper(models.Base), whisper.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ear.Close()
+	text := "The meeting starts at ten in the morning, and everybody is invited."
+	pcm, _ := said(t, m, p, speech.SpeakRequest{Text: text})
+	res, err := ear.Decode(t.Context(), whisper.Request{PCM: resample(pcm), Lang: "en"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong, words := wer.Count(text, res.Text); wrong*4 > words {
+		t.Errorf("%q was heard as %q", text, res.Text)
+	}
+	list, err := p.Plan(t.Context(), speech.SpeakRequest{Text: "The API, and walking talkers."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list {
+		for _, r := range c.Phonemes {
+			if _, ok := m.vocab[string(r)]; !ok {
+				t.Errorf("%q in %s", r, c.Phonemes)
+			}
+		}
+	}
+}

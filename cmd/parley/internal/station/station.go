@@ -67,6 +67,7 @@ type station struct {
 	opening sync.WaitGroup
 	sound   *pulse.Server
 	capture *pulse.Capture
+	guard   *pulse.Guard
 	speaker *speaker
 	screen  *display.Display
 	browser *chromium.Browser
@@ -144,7 +145,7 @@ func (s *station) Open(ctx context.Context) (meeting.Call, error) {
 	return call, err
 }
 
-func (s *station) bringUp(ctx context.Context) (meeting.Call, error) {
+func (s *station) bringUp(ctx context.Context) (call meeting.Call, err error) {
 	link, err := s.link()
 	if err != nil {
 		return nil, err
@@ -166,6 +167,13 @@ func (s *station) bringUp(ctx context.Context) (meeting.Call, error) {
 	if err := s.raise(ctx, account); err != nil {
 		return nil, err
 	}
+	looped := make(chan error, 1)
+	go func() { looped <- s.tryLoop(ctx) }()
+	defer func() { // nobody takes the server away while the probe plays
+		if loopErr := <-looped; err == nil && loopErr != nil {
+			call, err = nil, loopErr
+		}
+	}()
 	var trusted []string
 	if link.Plain {
 		trusted = []string{link.Origin}
@@ -190,7 +198,7 @@ func (s *station) bringUp(ctx context.Context) (meeting.Call, error) {
 		return nil, err
 	}
 	s.set(func() { s.page = page })
-	call, err := p.Open(ctx, page, link, platforms.Options{Log: s.log})
+	call, err = p.Open(ctx, page, link, platforms.Options{Log: s.log})
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +263,25 @@ func (s *station) raiseSound(ctx context.Context, account *proc.Account) error {
 	}
 	s.set(func() { s.capture = capture })
 	s.wg.Go(func() { s.pump(capture) })
+	guard, err := server.Guard(ctx, nil, func(p pulse.Problem) {
+		s.log.Warn("a stream or volume was not as it must be", "problem", p.String(), "mended", p.Mended)
+	})
+	if err != nil {
+		return err
+	}
+	s.set(func() { s.guard = guard })
 	return s.speaker.open(ctx, server)
+}
+
+// tryLoop plays a probe both ways while the browser starts: what we say must arrive at the microphone, what the
+// meeting plays must be heard, and neither the other way round.
+func (s *station) tryLoop(ctx context.Context) error {
+	loop, err := s.sound.LoopTest(ctx)
+	if err != nil {
+		return fmt.Errorf("the sound loop: %w", err)
+	}
+	s.log.Debug("the sound loop is closed", "speak", loop.Speak, "hear", loop.Hear)
+	return nil
 }
 
 // pump carries what the meeting plays through the gate. It ends with the capture.
@@ -299,6 +325,9 @@ func (s *station) Close(ctx context.Context) error {
 	}
 	if s.browser != nil {
 		errs = append(errs, s.browser.Close())
+	}
+	if s.guard != nil {
+		errs = append(errs, s.guard.Close())
 	}
 	errs = append(errs, s.speaker.close())
 	if s.capture != nil {

@@ -199,6 +199,9 @@ func (b *bench) joins(ctx context.Context, c *client, server *room.Server) error
 			return err
 		}
 		_ = g.Leave()
+		if st.RecordingPath == "" {
+			return fmt.Errorf("the recording of join %d was not closed: %s", i+1, st.State)
+		}
 		if info, err := ogg.Info(st.RecordingPath); err == nil && !info.Began.IsZero() {
 			first = append(first, float64(info.Began.Sub(announced).Microseconds())/1000)
 		}

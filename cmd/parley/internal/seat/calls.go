@@ -326,6 +326,24 @@ func (s *Seat) DeleteRecording(ctx context.Context, t tenant.ID, id string) (too
 	return tool.RecordingDeleted{Meeting: id, Deleted: true}, nil
 }
 
+// leaveWait is how long meeting_leave waits for the end of the meeting.
+const leaveWait = 15 * time.Second
+
+// ended waits for a meeting's end, and gives how it is then, or when the time is over.
+func (s *Seat) ended(ctx context.Context, t tenant.ID, id string, within time.Duration) (keeper.Status, error) {
+	deadline := time.Now().Add(within)
+	for {
+		st, err := s.o.Keeper.Status(ctx, t, id)
+		left := time.Until(deadline)
+		if err != nil || st.State == "ended" || left <= 0 || ctx.Err() != nil {
+			return st, err
+		}
+		if _, err := s.o.Keeper.Listen(ctx, t, id, st.Next, 1, left); err != nil {
+			return st, err
+		}
+	}
+}
+
 // Leave leaves a meeting.
 func (s *Seat) Leave(ctx context.Context, t tenant.ID, id string) (tool.Left, error) {
 	_, err := s.command(ctx, t, id, wire.Command{Leave: &wire.Empty{}})
@@ -333,7 +351,8 @@ func (s *Seat) Leave(ctx context.Context, t tenant.ID, id string) (tool.Left, er
 	if err != nil && !(errors.As(err, &e) && e.Code == tool.CodeMeetingEnded) {
 		return tool.Left{}, err
 	}
-	st, err := s.o.Keeper.Status(ctx, t, id)
+	// The file is closed a moment after we have left, and recording_get is what most callers want next.
+	st, err := s.ended(ctx, t, id, leaveWait)
 	if err != nil {
 		return tool.Left{}, s.fail(err, id)
 	}

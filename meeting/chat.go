@@ -165,7 +165,6 @@ func (m *Machine) chatSent(ev ChatSent) {
 	case p.op == m.announce.op && m.announce.sending:
 		m.announced(ev)
 	case p.confirms:
-		m.consent.done = true
 		what := "confirmed"
 		if ev.Err != nil {
 			what = "confirm-failed"

@@ -24,7 +24,6 @@ type door struct {
 	back    time.Time // since when it shows a lobby although we were in
 	hold    time.Duration
 	inside  bool // the states of the call: the hold is over
-	asked   bool // Join returned
 	lobby   *SeenLobby
 	broken  bool // we are in a breakout room
 }
@@ -49,7 +48,6 @@ func (m *Machine) joined(ev Joined) {
 	if m.life.state != Lobby && m.life.state != Waiting {
 		return
 	}
-	m.door.asked = true
 	switch {
 	case ev.Err != nil:
 		m.failed(ev.Err, ReasonJoinFailed)

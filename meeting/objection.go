@@ -29,7 +29,6 @@ type objections struct {
 	was     Recorded // what there had been
 	sender  string
 	confirm time.Time // when to confirm at the latest; zero: nothing to confirm
-	done    bool      // the confirmation was posted, or cannot be
 }
 
 func (c *objections) objected() bool { return c.by != "" }
@@ -80,9 +79,7 @@ func (c *objections) erase(m *Machine, id string) {
 	}
 	c.asked, c.failed, c.tries = true, false, 0
 	m.eraseSound()
-	for _, id := range m.sound.stops { // whoever waited for a closed file will not get one
-		c.stops = append(c.stops, id)
-	}
+	c.stops = append(c.stops, m.sound.stops...) // whoever waited for a closed file will not get one
 	m.sound.stops = nil
 	c.try(m)
 }

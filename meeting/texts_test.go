@@ -65,7 +65,7 @@ func TestOurTextsAreNoObjections(t *testing.T) {
 				// The example of how to object works.
 				_, n := utf8.DecodeRuneInString(text[strings.IndexAny(text, "\"„«“"):])
 				example := text[strings.IndexAny(text, "\"„«“")+n:]
-				example = strings.Trim(example[:strings.IndexAny(example, "\"“”»")], "  ")
+				example = strings.Trim(example[:strings.IndexAny(example, "\"“”»")], " \u00a0\u202f")
 				if yes, _ := consent.Objects(example); !yes {
 					t.Errorf("%s %s: its own example %q is not understood", lang, key, example)
 				}

@@ -50,6 +50,7 @@ type Engine struct {
 	stop   context.CancelCauseFunc
 	work   sync.WaitGroup // streams and clips
 	launch func(*wire.Claim) (*child, error)
+	retry  time.Duration // between tries while something is missing
 }
 
 var (
@@ -70,6 +71,7 @@ func New(o Options) *Engine {
 	}
 	e := &Engine{o: o, log: o.Log.With("part", "speech")}
 	e.launch = e.launchProcess
+	e.retry = 5 * time.Second
 	e.ctx, e.stop = context.WithCancelCause(context.Background())
 	return e
 }

@@ -33,6 +33,7 @@ type house struct {
 func (h *house) engine(dir string) *Engine {
 	e := New(Options{RunDir: dir, ModelsDir: "/nowhere", Log: slog.New(slog.DiscardHandler)})
 	e.launch = func(claim *wire.Claim) (*child, error) { return h.launch(e, claim) }
+	e.retry = 50 * time.Millisecond
 	h.t.Cleanup(func() { e.Close() })
 	return e
 }
@@ -46,6 +47,8 @@ func (h *house) launch(e *Engine, claim *wire.Claim) (*child, error) {
 	srv := server.New(server.Options{
 		Listener: cut,
 		Load: func(context.Context) (*server.Models, error) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
 			if h.fail != nil {
 				return nil, h.fail
 			}

@@ -208,7 +208,7 @@ func (s *stream) run(c *conn) {
 		} else {
 			stuck = 0
 		}
-		if fatal(err) {
+		if fatal(err) && kindOf(err, "") != speech.KindUnavailable {
 			s.fail(err)
 			return
 		}
@@ -227,15 +227,27 @@ func (s *stream) run(c *conn) {
 	}
 }
 
+// patience is how long a stream that worked before waits for a process that says it cannot: a program or a model that
+// is just being replaced looks like one that is missing.
+const patience = 2 * time.Minute
+
 // reconnect tries until there is a connection or trying makes no sense.
 func (s *stream) reconnect() (*conn, error) {
+	began := time.Now()
 	for {
 		c, err := s.connect(s.ctx)
-		if err == nil || s.ctx.Err() != nil || fatal(err) {
+		if err == nil || s.ctx.Err() != nil {
 			return c, err
 		}
+		pause := time.Second
+		if fatal(err) {
+			if kindOf(err, "") == speech.KindInput || time.Since(began) >= patience {
+				return nil, err
+			}
+			pause = s.e.retry
+		}
 		s.e.log.Warn("speech process cannot be reached", "stream", s.o.Label, "cause", cutShort(err))
-		if err := sleep(s.ctx, time.Second); err != nil {
+		if err := sleep(s.ctx, pause); err != nil {
 			return nil, err
 		}
 	}

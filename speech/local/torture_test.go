@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -91,4 +92,42 @@ func (h *house) back(e *Engine) {
 	e.mu.Lock()
 	e.back = backoff{}
 	e.mu.Unlock()
+}
+
+// A model that is just being replaced looks broken for a moment: a stream that worked before waits for it.
+func TestAStreamWaitsForModelsThatComeBack(t *testing.T) {
+	h := newHouse(t)
+	e := h.engine(runDir(t))
+	s, err := e.Open(t.Context(), speech.StreamOptions{Lang: "en"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.mu.Lock()
+	h.fail = errors.New("a model is broken")
+	h.mu.Unlock()
+	h.die()
+	if err := s.Write(0, speechtest.Tone("alpha bravo charlie")); err != nil {
+		t.Fatal(err)
+	}
+	if ev := (<-s.Events()).(speech.Fault); ev.Kind != speech.KindNetwork || ev.Fatal {
+		t.Errorf("%+v", ev)
+	}
+	// Who asks now hears it at once.
+	if _, err := e.Open(t.Context(), speech.StreamOptions{}); kindOf(err, "") != speech.KindUnavailable {
+		t.Errorf("%v", err)
+	}
+	h.mu.Lock()
+	h.fail = nil
+	h.mu.Unlock()
+	if err := s.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for ev := range s.Events() {
+		if f, ok := ev.(speech.Final); ok {
+			if f.Text != "alpha bravo charlie." {
+				t.Errorf("%+v", f)
+			}
+			break
+		}
+	}
 }

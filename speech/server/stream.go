@@ -378,7 +378,7 @@ func (s *stream) answer(ctx context.Context, r result) error {
 		return nil // it is a final, sent or on its way
 	}
 	// The pause may still end without the segment: until then this is the best text there is.
-	s.newSegment(r.job.seg, true)
+	s.newSegment(r.job.seg, r.job.large)
 	return s.show(r, r.res.Text)
 }
 

@@ -83,7 +83,11 @@ func playService() {
 		os.Exit(1)
 	}
 	k.find("me", s.ID).until(context.Background(), func() bool { return k.find("me", s.ID).snapshot().Recording })
-	time.Sleep(200 * time.Millisecond) // some sound
+	for file := k.find("me", s.ID).set.Recording(); ; time.Sleep(5 * time.Millisecond) {
+		if info, err := os.Stat(file); err == nil && info.Size() > 0 {
+			break // some sound is on disk
+		}
+	}
 	fmt.Println(s.ID, k.find("me", s.ID).child.PID())
 	select {}
 }

@@ -41,16 +41,18 @@ type Engine struct {
 	o   Options
 	log *slog.Logger
 
-	mu     sync.Mutex
-	child  *child // the process that this engine started last, if any
-	back   backoff
-	closed bool
-	hold   *conn // keeps the voice and the process while this engine may speak
-	ctx    context.Context
-	stop   context.CancelCauseFunc
-	work   sync.WaitGroup // streams and clips
-	launch func(*wire.Claim) (*child, error)
-	retry  time.Duration // between tries while something is missing
+	mu    sync.Mutex
+	child *child // the process that this engine started last, if any
+	back  backoff
+	// crashes counts the processes of ours that fell over their own work.
+	crashes int
+	closed  bool
+	hold    *conn // keeps the voice and the process while this engine may speak
+	ctx     context.Context
+	stop    context.CancelCauseFunc
+	work    sync.WaitGroup // streams and clips
+	launch  func(*wire.Claim) (*child, error)
+	retry   time.Duration // between tries while something is missing
 }
 
 var (

@@ -21,11 +21,13 @@ import (
 type house struct {
 	t      testing.TB
 	models func() *server.Models
-	fail   error // what loading the models says
+	fail   error       // what loading the models says
+	crash  atomic.Bool // deaths look like crashes, not like kills
 
 	mu      sync.Mutex
 	started int
 	kill    func()
+	last    *server.Server
 	all     sync.WaitGroup
 }
 
@@ -64,6 +66,7 @@ func (h *house) launch(e *Engine, claim *wire.Claim) (*child, error) {
 	var killed atomic.Bool
 	h.mu.Lock()
 	h.started++
+	h.last = srv
 	h.kill = func() {
 		killed.Store(true)
 		cut.cut() // the connections first: a killed process says nothing more
@@ -77,10 +80,10 @@ func (h *house) launch(e *Engine, claim *wire.Claim) (*child, error) {
 		switch {
 		case killed.Load():
 			claim.Disown()
-			e.died(c, &speech.Error{Kind: speech.KindInternal, Op: "start", Err: os.ErrProcessDone})
+			e.died(c, &speech.Error{Kind: speech.KindInternal, Op: "start", Err: os.ErrProcessDone}, h.crash.Load())
 		case err != nil:
 			claim.Release()
-			e.died(c, unavailable("%w", err))
+			e.died(c, unavailable("%w", err), false)
 		default:
 			claim.Release()
 		}

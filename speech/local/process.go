@@ -125,19 +125,46 @@ func (e *Engine) launchProcess(claim *wire.Claim) (*child, error) {
 	c := &child{pid: cmd.Process.Pid, started: time.Now(), done: make(chan struct{})}
 	go func() {
 		if err := cmd.Wait(); err != nil {
-			e.died(c, exitError(err, e.o.RunDir, from))
+			e.died(c, exitError(err, e.o.RunDir, from), crashed(cmd.ProcessState))
 		}
 		close(c.done)
 	}()
 	return c, nil
 }
 
+// crashed tells a process that fell over its own work from one that somebody killed.
+func crashed(st *os.ProcessState) bool {
+	w, ok := st.Sys().(syscall.WaitStatus)
+	if !ok {
+		return false
+	}
+	if w.Signaled() {
+		switch w.Signal() {
+		case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP:
+			return false
+		}
+		return true
+	}
+	code := w.ExitStatus()
+	return code != ExitUsage && code != ExitModels
+}
+
+// crashCount is how many processes of ours crashed so far.
+func (e *Engine) crashCount() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.crashes
+}
+
 // died notes an unplanned end.
-func (e *Engine) died(c *child, err error) {
+func (e *Engine) died(c *child, err error, crashed bool) {
 	c.err = err
 	life := time.Since(c.started)
 	e.mu.Lock()
 	e.back.died(time.Now(), life)
+	if crashed {
+		e.crashes++
+	}
 	e.mu.Unlock()
 	e.log.Warn("speech process died", "pid", c.pid, "err", err, "after", life.Round(time.Millisecond))
 }

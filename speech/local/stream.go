@@ -20,9 +20,9 @@ const keepSamples = 30 * 16000
 // sendSamples is how much goes into one frame: less than a quarter of a second, so that streams interleave.
 const sendSamples = 3200
 
-// stuckLimit is how many processes in a row may die over the same audio before it is given up: then it is likely the
-// audio that kills them.
-const stuckLimit = 5
+// stuckLimit is how many processes in a row may crash over the same audio before it is given up: then it is likely
+// the audio that does it. Only crashes of our own processes count, for only of those we know that nobody killed them.
+const stuckLimit = 3
 
 // stream is a speech.Stream. Its run goroutine owns the connection; a reader of its own for each connection turns
 // frames into events.
@@ -197,16 +197,11 @@ func (s *stream) run(c *conn) {
 	seen := &seen{}
 	stuck := 0
 	for {
-		before := seen.upto
+		before, crashes := seen.upto, s.e.crashCount()
 		err := s.session(c, seen)
 		c.close()
 		if s.ctx.Err() != nil {
 			return
-		}
-		if seen.upto == before {
-			stuck++
-		} else {
-			stuck = 0
 		}
 		if fatal(err) && kindOf(err, "") != speech.KindUnavailable {
 			s.fail(err)
@@ -214,15 +209,21 @@ func (s *stream) run(c *conn) {
 		}
 		s.e.log.Info("speech connection lost", "stream", s.o.Label, "cause", cutShort(err))
 		s.out.Push(s.ctx, speech.Fault{Kind: speech.KindNetwork, Err: errors.New("the speech process ended; it is started again and hears the rest")})
-		if stuck >= stuckLimit {
-			s.skip()
-			stuck = 0
-		}
 		if c, err = s.reconnect(); err != nil {
 			if s.ctx.Err() == nil {
 				s.fail(err)
 			}
 			return
+		}
+		switch {
+		case seen.upto != before:
+			stuck = 0
+		case s.e.crashCount() > crashes:
+			stuck++
+		}
+		if stuck >= stuckLimit {
+			stuck = 0
+			s.skip()
 		}
 	}
 }
@@ -280,8 +281,7 @@ func (s *stream) fail(err error) {
 // skip gives up the audio that process after process died over.
 func (s *stream) skip() {
 	s.mu.Lock()
-	lost := s.tape.Sent() - s.tape.Upto()
-	s.tape.Answered(s.tape.Sent())
+	lost := s.tape.Skip()
 	s.mu.Unlock()
 	s.e.log.Error("speech process died over the same audio again and again: skipped", "stream", s.o.Label, "ms", lost/16)
 	s.out.Push(s.ctx, lostFault(speech.KindInternal, lost, "the speech process died over them several times"))

@@ -131,3 +131,70 @@ func TestAStreamWaitsForModelsThatComeBack(t *testing.T) {
 		}
 	}
 }
+
+// Audio over which one process after another crashes is given up, and what comes after it is heard.
+func TestAudioThatKillsIsSkipped(t *testing.T) {
+	h := newHouse(t)
+	h.crash.Store(true)
+	e := h.engine(runDir(t))
+	s, err := e.Open(t.Context(), speech.StreamOptions{Lang: "en"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poison := speechtest.Tone("papa papa")
+	if err := s.Write(0, poison); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[speech.Kind]int{}
+	for seen[speech.KindInternal] == 0 {
+		h.resent(t, s.(*stream))
+		h.back(e)
+		h.die()
+		for done := false; !done; {
+			ev := <-s.Events()
+			if f, ok := ev.(speech.Fault); ok {
+				seen[f.Kind]++
+				done = f.Kind == speech.KindNetwork || f.Kind == speech.KindInternal
+			}
+			if seen[speech.KindNetwork] == stuckLimit && seen[speech.KindInternal] == 0 {
+				done = false // the skip is reported after the last death
+			}
+		}
+		if seen[speech.KindNetwork] > stuckLimit {
+			t.Fatalf("%v", seen)
+		}
+	}
+	if err := s.Write(int64(len(poison)), speechtest.Tone("alpha bravo charlie")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for ev := range s.Events() {
+		if f, ok := ev.(speech.Final); ok {
+			if f.Text != "alpha bravo charlie." {
+				t.Errorf("%+v", f)
+			}
+			return
+		}
+	}
+}
+
+// resent waits until a stream has sent all its audio to the process that runs.
+func (h *house) resent(t *testing.T, s *stream) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		h.mu.Lock()
+		srv := h.last
+		h.mu.Unlock()
+		s.mu.Lock()
+		all := s.tape.Sent() == s.tape.End()
+		s.mu.Unlock()
+		if all && srv.Streams() > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the stream did not come back")
+		}
+	}
+}

@@ -165,6 +165,9 @@ func (s *Server) lastWords(ctx context.Context) {
 	}
 }
 
+// Streams is how many streams it hears.
+func (s *Server) Streams() int { return int(s.streams.Load()) }
+
 func (s *Server) load(ctx context.Context) {
 	defer close(s.loaded)
 	began := time.Now()

@@ -10,6 +10,7 @@ type Tape struct {
 	held   int   // samples in spans
 	upto   int64 // everything before it is answered
 	sent   int64 // everything before it went to the process that runs now
+	tried  int64 // everything before it went to some process
 	end    int64 // the position after the last sample written
 	oldest int64 // the first position after upto that is still held, or will be
 }
@@ -98,6 +99,7 @@ func (t *Tape) Next(n int) (pos int64, pcm []int16, ok bool) {
 		pcm = s.pcm[from-s.pos:]
 		pcm = pcm[:min(len(pcm), n)]
 		t.sent = from + int64(len(pcm))
+		t.tried = max(t.tried, t.sent)
 		return from, pcm, true
 	}
 	return 0, nil, false
@@ -120,6 +122,14 @@ func (t *Tape) Rewind() (lost int64) {
 	}
 	t.upto = max(t.upto, min(t.oldest, t.sent))
 	t.sent = t.upto
+	return lost
+}
+
+// Skip gives up everything that was ever sent and not answered, and says how much that is.
+func (t *Tape) Skip() (lost int64) {
+	lost = max(0, t.tried-t.upto)
+	t.Answered(t.tried)
+	t.sent = max(t.sent, t.upto)
 	return lost
 }
 

@@ -144,3 +144,20 @@ func TestTapeBoundsManySpans(t *testing.T) {
 		t.Errorf("%d spans, %d lost", len(tp.spans), lost)
 	}
 }
+
+func TestTapeSkipsWhatWasTried(t *testing.T) {
+	tp := Tape{limit: 100_000}
+	tp.Write(0, ramp(0, 30_000))
+	tp.Next(20_000) // a span
+	tp.Answered(5_000)
+	tp.Rewind()
+	if lost := tp.Skip(); lost != 11_000 {
+		t.Errorf("lost %d", lost)
+	}
+	if lost := tp.Skip(); lost != 0 {
+		t.Errorf("lost %d more", lost)
+	}
+	if first, end, _ := drain(t, &tp); first != 16_000 || end != 30_000 {
+		t.Errorf("%d..%d", first, end)
+	}
+}

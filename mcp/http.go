@@ -162,6 +162,7 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	by.Transport = "http"
+	out := &patient{ResponseWriter: w, c: http.NewResponseController(w), begins: func() {}}
 	handler := s.stateful
 	if r.Header.Get("Mcp-Protocol-Version") >= statelessSince {
 		handler = s.stateless
@@ -169,13 +170,13 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 		s.tenant(by.Tenant).used(id)
 	} else if r.Method == http.MethodPost {
 		s.tenant(by.Tenant).makeRoom(s.o.MaxConnections)
-		defer func() { s.tenant(by.Tenant).used(w.Header().Get(sessionHeader)) }()
+		out.begins = func() { s.tenant(by.Tenant).used(w.Header().Get(sessionHeader)) }
 	}
 	// The library ties a session to this user id: a session id of another token is refused.
 	info := &auth.TokenInfo{UserID: string(by.Tenant.ID) + "/" + string(by.Token), Extra: map[string]any{callerExtra: by}}
 	verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return info, nil }
 	handler = auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(handler)
-	handler.ServeHTTP(&patient{ResponseWriter: w, c: http.NewResponseController(w)}, r)
+	handler.ServeHTTP(out, r)
 }
 
 // used notes that an HTTP session was used.
@@ -198,7 +199,10 @@ func (ts *tenantServer) makeRoom(max int) {
 	for ss := range ts.sdk.Sessions() {
 		if id := ss.ID(); id != "" {
 			open = append(open, ss)
-			last[id] = ts.lastUse[id]
+			last[id] = time.Now() // one that is not noted yet has just begun
+			if t, ok := ts.lastUse[id]; ok {
+				last[id] = t
+			}
 		}
 	}
 	ts.lastUse = last
@@ -378,10 +382,25 @@ func answer(w http.ResponseWriter, status int, body any) {
 // one that listens for hours is not.
 type patient struct {
 	http.ResponseWriter
-	c *http.ResponseController
+	c      *http.ResponseController
+	begins func() // called before the client can know that there is an answer
+	begun  bool
+}
+
+func (p *patient) begin() {
+	if !p.begun {
+		p.begun = true
+		p.begins()
+	}
+}
+
+func (p *patient) WriteHeader(status int) {
+	p.begin()
+	p.ResponseWriter.WriteHeader(status)
 }
 
 func (p *patient) Write(b []byte) (int, error) {
+	p.begin()
 	_ = p.c.SetWriteDeadline(time.Now().Add(writeTimeout)) // a writer without deadlines is one of a test
 	n, err := p.ResponseWriter.Write(b)
 	return n, err

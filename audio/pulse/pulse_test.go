@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -22,6 +23,7 @@ func start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s, err := Start(t.Context(), Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

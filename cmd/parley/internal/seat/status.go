@@ -12,7 +12,7 @@ import (
 func (s *Seat) status(st keeper.Status) tool.Status {
 	out := tool.Status{
 		Meeting: st.ID, Platform: st.Platform, State: tool.State(st.State), Existing: st.Existing,
-		Reason: st.Reason, HeldBy: st.HeldBy, JoinedAs: st.JoinedAs, Name: st.Name,
+		Reason: st.Reason, HeldBy: st.HeldBy, Breakout: st.Breakout, JoinedAs: st.JoinedAs, Name: st.Name,
 		Recording: st.Recording, RecordingSeconds: st.RecordingSeconds, RecordingState: recordingState(st),
 		RecordingGapS: st.RecordingGapS, RecordingPath: st.RecordingPath, RecordingBytes: st.RecordingBytes,
 		Optout: st.Objected, SpeakerLabels: st.Speakers, Microphone: st.Microphone, Camera: st.Camera,
@@ -46,6 +46,13 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 	for _, q := range st.Questions {
 		if q.Closed == "" {
 			out.Question = question(q, time.Now())
+		}
+	}
+	if l := st.Lobby; l != nil {
+		out.Lobby = &tool.LobbySeen{Kind: l.As, JoinButton: l.JoinButton, Challenge: l.Challenge, Page: l.Page}
+		if l.SignedIn != "" {
+			in := l.SignedIn == "yes"
+			out.Lobby.SignedIn = &in
 		}
 	}
 	out.RequestedAt, out.AdmittedAt, out.EndedAt = timeOf(st.Requested), timeOf(st.Admitted), timeOf(st.EndedAt)

@@ -86,7 +86,7 @@ func (s *station) ports() (meeting.Ports, error) {
 	s.tee = &audio.Tee{}
 	s.gate = audio.NewGate(s.tee)
 	s.speaker = &speaker{log: s.log}
-	ports := meeting.Ports{Opener: s, Gate: s.gate, Files: kept{set}}
+	ports := meeting.Ports{Opener: s, Gate: s.gate} // the worker keeps the files
 	if s.start.Wishes.Record {
 		s.recording = &recording{path: set.Recording(), tee: s.tee, post: s.post, log: s.log}
 		ports.Recorder = s.recording

@@ -11,11 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"parley/audio/ogg"
 	"parley/channel/mcpl"
 	"parley/cmd/parley/internal/seat"
+	"parley/guard/fence"
 	"parley/internal/proc"
 	"parley/internal/settings"
 	"parley/mcp"
@@ -42,6 +44,9 @@ type app struct {
 	tools    *tool.Service
 	server   *mcp.Server
 	engine   *local.Engine
+	// sweeping is the goroutine that forgets what is too old; close waits for its end.
+	sweeping sync.WaitGroup
+	stop     context.CancelFunc
 	// firstToken is the token that this start made, to be shown once; empty when there was one.
 	firstToken string
 }
@@ -80,6 +85,9 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	if a.store, err = store.Open(ctx, data); err != nil {
 		return nil, err
 	}
+	life, stop := context.WithCancel(context.Background())
+	a.stop = stop
+	a.sweeping.Go(func() { a.sweep(life) })
 	a.engine = local.New(local.Options{RunDir: speechRun(v), ModelsDir: modelsDir(v), Log: a.log})
 	var meetings tool.Meetings
 	var watcher tool.Watcher
@@ -110,7 +118,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 		return nil, &exitError{exitUsage, fmt.Errorf("PARLEY_TOOL_TIMEOUTS: %w", err)}
 	}
 	a.tools, err = tool.NewService(tool.Options{
-		Tools: table, Idempotency: a.store.Idempotency, Owner: fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano()),
+		Tools: table, Fence: fence.Fence{}, Idempotency: a.store.Idempotency, Owner: fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano()),
 		Deadline: v.Seconds("PARLEY_TOOL_TIMEOUT_SEC"), Deadlines: deadlines, Log: a.log,
 	})
 	if err != nil {
@@ -223,6 +231,34 @@ func (a *app) openMeetings(data, level string) error {
 	return nil
 }
 
+// Kept in the store: what ended meetings were like, and how much was used on which day.
+const (
+	keepMeetings = 90 * 24 * time.Hour
+	keepUsage    = 400 * 24 * time.Hour
+)
+
+// sweep forgets once a day what the store need not know any more.
+func (a *app) sweep(life context.Context) {
+	daily := time.NewTicker(24 * time.Hour)
+	defer daily.Stop()
+	for {
+		ctx, cancel := context.WithTimeout(life, time.Minute)
+		now := time.Now()
+		_, err1 := a.store.Idempotency.Sweep(ctx, now)
+		_, err2 := a.store.Meetings.Forget(ctx, now.Add(-keepMeetings))
+		_, err3 := a.store.Usage.Forget(ctx, now.Add(-keepUsage))
+		cancel()
+		if err := errors.Join(err1, err2, err3); err != nil && life.Err() == nil {
+			a.log.Warn("the store was not swept", "err", err)
+		}
+		select {
+		case <-daily.C:
+		case <-life.Done():
+			return
+		}
+	}
+}
+
 // speechReady says whether live transcripts can be made here.
 func (a *app) speechReady(ctx context.Context) (bool, string) {
 	st := a.engine.Status(ctx)
@@ -295,6 +331,10 @@ func (a *app) close(ctx context.Context) error {
 	}
 	if a.engine != nil {
 		errs = append(errs, a.engine.Close())
+	}
+	if a.stop != nil {
+		a.stop()
+		a.sweeping.Wait()
 	}
 	if a.store != nil {
 		errs = append(errs, a.store.Close())

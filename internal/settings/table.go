@@ -13,7 +13,7 @@ var Table = []Setting{
 	{Name: "PARLEY_LOG_LEVEL", Default: "info", Shape: "debug, info, warn or error", Check: oneOf("debug", "info", "warn", "error"),
 		Meaning: "How much goes to standard error. What people say or type is never logged at any level."},
 
-	{Name: "PARLEY_TOKENS", Secret: true, Shape: "tenant:token, tenant:token, … (tokens of 16 characters or more)",
+	{Name: "PARLEY_TOKENS", Secret: true, Shape: "tenant:token, tenant:token, … (32 random characters or more each)",
 		Meaning: "Who may use the service. Without it the first start makes one token and writes it to the file token in the data folder."},
 	{Name: "PARLEY_TOKEN_POLICIES", Shape: "tenant=full or tenant=ephemeral, …",
 		Meaning: "What a tenant's tokens may do. Tenants that are not named are full."},

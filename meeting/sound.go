@@ -244,7 +244,11 @@ func (m *Machine) eraseSound() {
 		m.do(CloseGate{})
 	}
 	if h.words.stage != stageOff {
-		m.tell(wire.Report{TranscriptStopped: &wire.Stopped{Reason: "objection"}})
+		why := "stopped" // the agent or its owner asked for it
+		if m.consent.objected() {
+			why = "objection"
+		}
+		m.tell(wire.Report{TranscriptStopped: &wire.Stopped{Reason: why}})
 	}
 	m.do(ForgetHearing{})
 	h.recorder = runner{stage: stageGone, op: m.nextOp()}

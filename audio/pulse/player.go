@@ -62,6 +62,7 @@ type Player struct {
 	wake   chan struct{}
 	owed   atomic.Int64 // bytes that the server asked for
 	starve atomic.Int64 // times that it ran out
+	gaps   atomic.Int64 // of these, while we spoke
 
 	fetchers sync.WaitGroup
 
@@ -251,8 +252,11 @@ func (p *Player) wishes() {
 // Level is the level of what was sent last.
 func (p *Player) Level() audio.Level { return p.meter.Level() }
 
-// Underruns counts how often the server ran out of our sound.
+// Underruns counts how often the server ran out of our sound, the silence that we send between speeches included.
 func (p *Player) Underruns() int64 { return p.starve.Load() }
+
+// Gaps counts how often it ran out while we spoke: only that is heard.
+func (p *Player) Gaps() int64 { return p.gaps.Load() }
 
 // Done is closed when the player is over: closed, or its server gone.
 func (p *Player) Done() <-chan struct{} { return p.done }

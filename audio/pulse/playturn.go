@@ -51,8 +51,10 @@ func (p *Player) turn() (events []PlayerEvent, level *audio.Level, next time.Dur
 		events = append(events, PlayerEvent{PlayerLate, late})
 	}
 	if n := p.starve.Load(); n > p.noted {
+		more := n - p.noted
 		p.noted = n
 		if len(p.queue) > 0 && p.queue[0].isOn {
+			p.gaps.Add(more)
 			events = append(events, PlayerEvent{PlayerUnderrun, p.queue[0]})
 		}
 	}

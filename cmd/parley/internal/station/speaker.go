@@ -48,8 +48,8 @@ func (s *speaker) close() error {
 	if p == nil {
 		return nil
 	}
-	if n := p.Underruns(); n > 0 {
-		s.log.Warn("the machine was too slow for our own voice", "underruns", n)
+	if n := p.Gaps(); n > 0 {
+		s.log.Warn("the machine was too slow for our own voice: it had gaps", "gaps", n)
 	}
 	return p.Close()
 }

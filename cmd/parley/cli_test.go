@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/tool"
 )
 
 func run(t *testing.T, args ...string) (code int, out, errs string) {
@@ -73,5 +76,48 @@ func TestFlagsMayStandBehindArguments(t *testing.T) {
 func TestControlCharactersOfOthersDoNotReachTheTerminal(t *testing.T) {
 	if got := plain("a\x1b[31mb\u202ec\u009bd"); strings.ContainsAny(got, "\x1b\u202e\u009b") {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestWhatATerminalShowsOfAMeeting(t *testing.T) {
+	var o bytes.Buffer
+	j := &joined{env: &environment{stdout: &o, stderr: &o}}
+	ada := &tool.People{People: []tool.Person{{Name: "Ada"}, {Name: "Parley", Self: true}}}
+	for _, ev := range []tool.Event{
+		{Kind: tool.EventState, State: "attending"},
+		{Kind: tool.EventPeople, People: ada},
+		{Kind: tool.EventPeople, People: ada}, // a hand went up: the same people
+		{Kind: tool.EventPeople, People: &tool.People{}},
+		{Kind: tool.EventTranscriptStopped, Fault: &tool.Fault{Part: "transcript", Reason: "stopped"}},
+		{Kind: tool.EventEnded, End: &tool.End{Reason: "left", ReasonText: "We were told to leave."}},
+	} {
+		j.show(ev)
+	}
+	if err := j.end(); err != nil {
+		t.Error(err)
+	}
+	want := "[state] attending\n[here] Ada\n[here] nobody else\n[transcript-stopped] transcript-stopped: transcript (stopped)\n" +
+		"ended: left. We were told to leave.\n"
+	if o.String() != want {
+		t.Errorf("shown:\n%swant:\n%s", o.String(), want)
+	}
+}
+
+func TestHowTheMeetingEndedIsTheExitCode(t *testing.T) {
+	for reason, want := range map[string]int{
+		"left": exitOK, "alone": exitOK, "objection": exitOK, "ended-for-all": exitOK,
+		"denied": exitRefused, "unreachable": exitRefused, "removed": exitRefused,
+		"join-failed": exitFailed, "sound-lost": exitFailed, "announce-failed": exitFailed, "crashed": exitFailed, "unheard-of": exitFailed,
+	} {
+		var o bytes.Buffer
+		j := &joined{env: &environment{stdout: &o, stderr: &o}, ended: &tool.End{Reason: reason, ReasonText: "because"}}
+		code := exitOK
+		var e *exitError
+		if errors.As(j.end(), &e) {
+			code = e.code
+		}
+		if code != want {
+			t.Errorf("%s: exit code %d, want %d", reason, code, want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/meeting"
 	"parley/tenant"
 	"parley/tool"
 )
@@ -95,6 +96,8 @@ type joined struct {
 	id      string
 	partial bool // the last line is an unfinished one
 	ended   *tool.End
+
+	here string // who was named last; only the loop's goroutine looks
 }
 
 // call makes a tool call as any client would.
@@ -197,6 +200,10 @@ func (j *joined) obey(ctx context.Context, line string) {
 	}
 	switch word {
 	case "/say":
+		if rest == "" {
+			j.say("! /say TEXT: there is nothing to say")
+			return
+		}
 		do("meeting_speak", tool.SpeakArgs{MeetingArgs: m, Text: rest, AutoMute: true, Wait: true})
 	case "/stop":
 		do("meeting_stop_speaking", m)
@@ -209,7 +216,16 @@ func (j *joined) obey(ctx context.Context, line string) {
 			j.say("! /record off stops it for good; /record off delete also deletes what there is")
 			return
 		}
-		do("meeting_stop_recording", tool.StopRecordingArgs{MeetingArgs: m, Delete: strings.HasSuffix(rest, "delete")})
+		del := strings.HasSuffix(rest, "delete")
+		go func() {
+			if err := j.call(ctx, "meeting_stop_recording", tool.StopRecordingArgs{MeetingArgs: m, Delete: del}, nil); err != nil {
+				j.say("! %v", err)
+			} else if del {
+				j.say("recording and transcript are stopped and deleted; a marker without content stays")
+			} else {
+				j.say("recording and transcript are stopped; what there is stays")
+			}
+		}()
 	case "/leave":
 		do("meeting_leave", m)
 	case "/status", "/answer":
@@ -273,7 +289,18 @@ func (j *joined) show(ev tool.Event) {
 				names = append(names, plain(p.Name))
 			}
 		}
-		j.say("[here] %s", strings.Join(names, ", "))
+		// A raised hand or a muted microphone is an event as well; the same people are not named again.
+		here := strings.Join(names, ", ")
+		if here == "" {
+			here = "nobody else"
+		}
+		if here != j.here {
+			j.here = here
+			j.say("[here] %s", here)
+		}
+	case ev.State != "":
+		j.say("[state] %s", ev.State)
+	case ev.End != nil: // end prints it
 	case ev.Question != nil:
 		j.say("[question] %s; /answer %s (otherwise %s)", plain(ev.Question.Text), strings.Join(ev.Question.Choices, " | "), ev.Question.Default)
 	default:
@@ -289,22 +316,33 @@ func (j *joined) end() error {
 		if e.Path != "" {
 			j.say("recording: %s (%.1f s, %d bytes)", e.Path, e.Seconds, e.Bytes)
 		}
-		j.say("ended: %s", strings.TrimSpace(e.Reason+". "+e.ReasonText))
+		if e.Deleted {
+			j.say("the recording and the transcript's text were deleted")
+		}
+		if meeting.Reason(e.Reason).Ending().Expected {
+			j.say("ended: %s. %s", e.Reason, e.ReasonText)
+		} else {
+			j.say("ended: %s", e.Reason) // what it means is printed as the error
+		}
 	}
-	if refusals[e.Reason] {
-		return &exitError{exitRefused, errors.New(e.ReasonText)}
+	why := meeting.Reason(e.Reason).Ending()
+	if why.Expected {
+		return nil
 	}
-	if failures[e.Reason] {
-		return errors.New(e.ReasonText)
+	code := exitFailed
+	if refusals[why.Reason] {
+		code = exitRefused
 	}
-	return nil
+	return &exitError{code, errors.New(e.ReasonText)}
 }
 
-// refusals and failures are the ends that are not as they should be.
-var (
-	refusals = map[string]bool{"denied": true, "no-answer": true, "refused-by-platform": true, "sign-in-required": true, "captcha": true, "bot-wall": true, "passcode-wrong": true, "web-client-off": true, "unsupported-variant": true, "invalid-meeting": true, "not-started": true}
-	failures = map[string]bool{"start-failed": true, "page-lost": true, "crashed": true, "timeout": true, "interrupted": true}
-)
+// refusals are the unexpected ends in which somebody said no.
+var refusals = map[meeting.Reason]bool{
+	meeting.ReasonDenied: true, meeting.ReasonNoAnswer: true, meeting.ReasonRefusedByPlatform: true, "refused_by_google": true,
+	meeting.ReasonSignInRequired: true, meeting.ReasonCaptcha: true, meeting.ReasonBotWall: true, meeting.ReasonInvalidMeeting: true,
+	meeting.ReasonNotStarted: true, meeting.ReasonPasscodeWrong: true, meeting.ReasonWebClientOff: true, meeting.ReasonUnreachable: true,
+	meeting.ReasonUnsupportedVariant: true, meeting.ReasonRemoved: true, meeting.ReasonCapacity: true,
+}
 
 func (j *joined) say(format string, args ...any) {
 	j.mu.Lock()

@@ -156,7 +156,8 @@ func (e Event) Own() string {
 		}
 		return s
 	case e.Fault != nil:
-		return strings.TrimSpace(string(e.Kind) + ": " + e.Fault.Part + " " + e.Fault.Kind + " " + e.Fault.Action + because(e.Fault.Reason))
+		words := strings.Fields(e.Fault.Part + " " + e.Fault.Kind + " " + e.Fault.Action) // any may be empty
+		return string(e.Kind) + ": " + strings.Join(words, " ") + because(e.Fault.Reason)
 	case e.End != nil:
 		s := "the meeting ended: " + e.End.Reason
 		if e.End.ReasonText != "" {

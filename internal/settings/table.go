@@ -3,7 +3,7 @@ package settings
 // Table is every setting, in the order in which it is shown. A setting stands here only when the code obeys it.
 var Table = []Setting{
 	{Name: "PARLEY_LISTEN", Default: "127.0.0.1:7360", Shape: "host:port", Check: address,
-		Meaning: "Where the service answers MCP clients, one-time links, health checks and the dashboard."},
+		Meaning: "Where the service answers MCP clients, one-time links and health checks."},
 	{Name: "PARLEY_BASE_URL", Shape: "http or https address", Check: webURL,
 		Meaning: "How clients reach PARLEY_LISTEN, for links that we hand out; without it the address that the client connected to."},
 	{Name: "PARLEY_DATA", Shape: "folder",

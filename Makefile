@@ -23,10 +23,12 @@ check: ## the fast part of the tests: no browser, no sound, no models
 
 test: setup ## all tests
 	@$(GO) vet ./...
-	@$(GO) test -timeout 20m ./...
+	@scripts/test
 
 accept: setup ## what takes long: a bare machine, the MCP conformance suite, races
-	@$(GO) test -race -timeout 60m ./...
+	@$(GO) test -race -p 1 -timeout 60m ./...
+	@PARLEY_TEST_KILLS=200 $(GO) test -timeout 30m ./meeting/keeper
+	@$(GO) test -tags accept -timeout 30m ./mcp/conformance
 	@scripts/accept-bare
 
 lint: ## linters, licences and known vulnerabilities of dependencies; what cannot be had is skipped visibly

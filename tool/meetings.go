@@ -68,7 +68,7 @@ const (
 // JoinArgs are what meeting_join takes.
 type JoinArgs struct {
 	URL               string   `json:"url" arg:"required,maxlen=2048" doc:"The meeting's link, as people share it."`
-	Name              string   `json:"name,omitempty" arg:"maxlen=80" doc:"Display name. Default: Parley (AI notetaker); a name that does not say it is an AI or notetaker gets that added. Ignored where a signed-in account sets the name."`
+	Name              string   `json:"name,omitempty" arg:"maxlen=80" doc:"Display name. Default: Parley (AI notetaker); a name that does not say it is an AI or notetaker gets that added, and is cut so that it fits in 60 characters with it. Ignored where a signed-in account sets the name."`
 	Announce          string   `json:"announce,omitempty" arg:"enum=chat|host|none,default=chat" doc:"Who is told in the chat that we record: everyone, only the host, or nobody (needs the grant announce-none and the owner's word)."`
 	AnnounceText      string   `json:"announce_text,omitempty" arg:"maxlen=1000" doc:"The announcement's text, instead of the built-in one."`
 	AnnounceReason    string   `json:"announce_reason,omitempty" arg:"maxlen=300" doc:"With announce none: why nobody is told. Kept in the audit record."`

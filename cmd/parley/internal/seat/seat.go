@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/sys/unix"
 
@@ -98,7 +97,7 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 	}
 	permit := func(name string) bool { return slices.Contains(a.Permits, name) }
 	start := wire.Start{
-		Link: link.URL, Platform: platform.Name, Name: withWord(orElse(a.Name, s.o.Name)), Owner: s.o.Owner, DryRun: a.DryRun,
+		Link: link.URL, Platform: platform.Name, Name: displayName(a.Name, s.o.Name), Owner: s.o.Owner, DryRun: a.DryRun,
 		Permits: wire.Permits{
 			Record: permit("record"), Speak: permit("speak"), Chat: permit("chat"), AcceptGates: permit("accept_consent"),
 			NoAnnounce: a.Announce == "none",
@@ -144,19 +143,6 @@ func orElse(s, other string) string {
 		return s
 	}
 	return other
-}
-
-// machineWords say that a name is a machine's.
-var machineWords = []string{"ai", "bot", "notetaker", "assistant", "recorder", "agent", "ki", "ии", "ші", "robot", "notiz-ki", "scribe"}
-
-// withWord adds to a name that it is a machine's, unless it says so.
-func withWord(name string) string {
-	for _, w := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if slices.Contains(machineWords, w) {
-			return name
-		}
-	}
-	return name + " (AI notetaker)"
 }
 
 func room(dir string) (free int64, ok bool) {

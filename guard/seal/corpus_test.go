@@ -40,8 +40,8 @@ func pick[T any](c *corpus, list ...T) T { return list[c.r.IntN(len(list))] }
 func (c *corpus) password() string {
 	n := 8 + c.r.IntN(13)
 	for {
-		p := c.str(alnum+"!@#$%^*_-+?", n)
-		if strings.ContainsAny(p, nums) && strings.ContainsAny(p, lower) && strings.ContainsAny(p, upper) && !strings.ContainsAny(p[n-1:], "?!-+_") && !strings.ContainsAny(p[:1], "$%-_") {
+		p := c.str(alnum+"!@#$%^&*_-+?;,|~<", n)
+		if strings.ContainsAny(p, nums) && strings.ContainsAny(p, lower) && strings.ContainsAny(p, upper) && !strings.ContainsAny(p[n-1:], "?!-+_") && !strings.ContainsAny(p[n-1:], ",;|<&") && !strings.ContainsAny(p[:1], "$%-_<,;|") {
 			return p
 		}
 	}
@@ -133,7 +133,7 @@ func (c *corpus) positives(n int) []planted {
 			sentence("-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----", c.str(alnum+"+/", 64)+"\n"+c.str(alnum+"+/", 64), "private-key")
 		case 17:
 			secret := c.password()
-			secret = strings.NewReplacer("@", "x", "/", "y", "#", "z", "?", "w", ":", "v").Replace(secret)
+			secret = strings.NewReplacer("@", "x", "<", "u", "/", "y", "#", "z", "?", "w", ":", "v").Replace(secret)
 			sentence("postgres://app:%s@db.example.com:5432/main", secret, "password")
 		case 18:
 			sentence("Your verification code is %s", c.str(nums, 6), "code")

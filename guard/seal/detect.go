@@ -45,7 +45,54 @@ const (
 func Find(text string) []Finding {
 	s := scanner{text: text}
 	s.run()
-	return s.found
+	return again(text, s.found)
+}
+
+// Values that are looked for a second time: how long they have to be, and how many of them a text may have.
+const (
+	minAgain = 8
+	maxAgain = 64
+)
+
+// again adds the places where a secret stands once more with nothing beside it that says so.
+func again(text string, found []Finding) []Finding {
+	if len(found) == 0 {
+		return nil
+	}
+	var more []Finding
+	seen := map[string]bool{}
+	for _, f := range found {
+		value := text[f.Start:f.End]
+		if len(value) < minAgain || len(seen) == maxAgain || seen[value] || f.Kind == "cookie" || f.Kind == "phrase" {
+			continue
+		}
+		seen[value] = true
+		for at := 0; ; {
+			i := strings.Index(text[at:], value)
+			if i < 0 {
+				break
+			}
+			i += at
+			at = i + len(value)
+			if h := strings.LastIndex(text[:i], open); h >= 0 && h+handleLen(text[h:]) > i {
+				continue // a part of a handle that is equal by chance
+			}
+			if taken(found, i, at) || taken(more, i, at) {
+				continue
+			}
+			more = append(more, Finding{Start: i, End: at, Kind: f.Kind, Pass: f.Pass, Head: f.Head, Tail: f.Tail})
+		}
+	}
+	if more == nil {
+		return found
+	}
+	found = append(found, more...)
+	slices.SortFunc(found, func(a, b Finding) int { return a.Start - b.Start })
+	return found
+}
+
+func taken(list []Finding, start, end int) bool {
+	return slices.ContainsFunc(list, func(f Finding) bool { return f.Start < end && start < f.End })
 }
 
 type scanner struct {

@@ -59,7 +59,7 @@ func valueAt(t string, from int, sep separator) (value, bool) {
 	j := i
 	for j < line && j-i < maxValue {
 		c := t[j]
-		if c <= ' ' || c == '"' || c == '<' || c == '>' || c == '&' || c == ',' || c == ';' || c == '|' || c == '`' {
+		if c <= ' ' || c == '"' || c == '`' || ends(t[j:line]) {
 			break
 		}
 		if c >= utf8.RuneSelf {
@@ -79,6 +79,27 @@ func valueAt(t string, from int, sep separator) (value, bool) {
 	v.start, v.end, v.text = i, j, t[i:j]
 	v.last = strings.Trim(t[j:line], " .,;)]}'\"") == ""
 	return v, j > i
+}
+
+// ends tells whether a value ends before a character that values can also hold: a comma before a space, an
+// ampersand before the next name, a bracket that begins a tag.
+func ends(t string) bool {
+	switch t[0] {
+	case ',', ';', '|':
+		if len(t) == 1 || t[1] == ' ' || t[1] == '\t' || t[1] == '"' || t[1] == '\'' {
+			return true
+		}
+	case '&':
+	case '<':
+		return len(t) > 1 && (t[1] == '/' || t[1] >= 'a' && t[1] <= 'z') && strings.IndexByte(t, '>') > 0
+	default:
+		return false
+	}
+	n := 1
+	for n < len(t) && wordByte[t[n]] {
+		n++
+	}
+	return n > 1 && n < len(t) && (t[n] == '=' || t[0] == ',' && t[n] == ':')
 }
 
 // believable tells whether a value can be the secret that its label says it is.

@@ -88,6 +88,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	life, stop := context.WithCancel(context.Background())
 	a.stop = stop
 	a.sweeping.Go(func() { a.sweep(life) })
+	a.sweeping.Go(func() { a.reap(life) })
 	a.engine = local.New(local.Options{RunDir: speechRun(v), ModelsDir: modelsDir(v), Log: a.log})
 	var meetings tool.Meetings
 	var watcher tool.Watcher
@@ -253,6 +254,26 @@ func (a *app) sweep(life context.Context) {
 		}
 		select {
 		case <-daily.C:
+		case <-life.Done():
+			return
+		}
+	}
+}
+
+// reapEvery is how often we look for the dead: what outlives a meeting's process (the speech process, the browser's
+// crash handler) falls to the service.
+const reapEvery = 10 * time.Second
+
+func (a *app) reap(life context.Context) {
+	tick := time.NewTicker(reapEvery)
+	defer tick.Stop()
+	var adopted proc.Adopted
+	for {
+		select {
+		case <-tick.C:
+			if _, err := adopted.Reap(); err != nil {
+				a.log.Warn("dead processes were not reaped", "err", err)
+			}
 		case <-life.Done():
 			return
 		}

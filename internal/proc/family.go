@@ -33,8 +33,7 @@ func Subreaper() error {
 	return nil
 }
 
-// Orphans lists living processes that fell to us and that we did not start ourselves.
-// Programs that use os/exec beside this package must not call it.
+// Orphans lists processes, living or dead, that fell to us or that something other than this package started.
 func Orphans() ([]int, error) {
 	self := os.Getpid()
 	entries, err := os.ReadDir("/proc")
@@ -57,7 +56,8 @@ func Orphans() ([]int, error) {
 }
 
 // KillOrphans kills adopted processes that match and reaps those that have ended. Nil matches all.
-// It returns how many were reaped; call it again until it is quiet.
+// It returns how many were reaped; call it again until it is quiet. Programs that use os/exec beside this package
+// must not call it.
 func KillOrphans(match func(pid int) bool) (int, error) {
 	orphans, err := Orphans()
 	if err != nil {
@@ -74,6 +74,36 @@ func KillOrphans(match func(pid int) bool) (int, error) {
 			reaped++
 		}
 	}
+	return reaped, nil
+}
+
+// Adopted reaps the dead that fell to us and that nobody here waits for, such as what left its session before it died.
+// A child that somebody does wait for is a zombie for a moment only, so that only one which was already dead at the
+// last look is reaped: os/exec may be used beside it. It is not for use by several goroutines at once.
+type Adopted struct{ dead map[int]uint64 }
+
+// Reap looks once, and returns how many were reaped. Call it from time to time.
+func (a *Adopted) Reap() (int, error) {
+	orphans, err := Orphans()
+	if err != nil {
+		return 0, err
+	}
+	dead, reaped := map[int]uint64{}, 0
+	for _, pid := range orphans {
+		s, err := readStat(pid)
+		if err != nil || s.state != 'Z' {
+			continue
+		}
+		if start, seen := a.dead[pid]; !seen || start != s.start {
+			dead[pid] = s.start
+			continue
+		}
+		var status unix.WaitStatus
+		if got, err := unix.Wait4(pid, &status, unix.WNOHANG, nil); err == nil && got == pid {
+			reaped++
+		}
+	}
+	a.dead = dead
 	return reaped, nil
 }
 

@@ -213,3 +213,46 @@ func TestSessions(t *testing.T) {
 		}
 	}
 }
+
+// What left its session falls to us one by one; nothing of it stays behind as a zombie.
+func TestTheDeadOfOtherSessionsAreReapedAtTheSecondLook(t *testing.T) {
+	if err := Subreaper(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "setsid sh -c 'exit 3' & setsid sh -c 'exit 4' & exit 0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	waited := exec.Command("/bin/sh", "-c", "exit 5")
+	if err := waited.Start(); err != nil {
+		t.Fatal(err)
+	}
+	zombies := func() (n int) {
+		pids, err := Orphans()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pid := range pids {
+			if s, err := readStat(pid); err == nil && s.state == 'Z' {
+				n++
+			}
+		}
+		return n
+	}
+	eventually(t, func() bool { return zombies() >= 3 })
+	var a Adopted
+	if n, err := a.Reap(); n != 0 || err != nil {
+		t.Fatalf("the first look reaped %d (%v)", n, err)
+	}
+	var exit *exec.ExitError
+	if err := waited.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 5 {
+		t.Errorf("a child that is waited for: %v", err)
+	}
+	if n, err := a.Reap(); n < 2 || err != nil {
+		t.Errorf("the second look reaped %d (%v)", n, err)
+	}
+	if n := zombies(); n != 0 {
+		t.Errorf("%d zombies are left", n)
+	}
+}

@@ -5,11 +5,14 @@ import (
 
 	"parley/internal/settings"
 	"parley/platforms"
+	"parley/platforms/livekit"
 	roommodule "parley/platforms/room"
 )
 
 // platformModules is every platform that this program can attend.
-func platformModules() platforms.List { return platforms.List{roommodule.Platform()} }
+func platformModules() platforms.List {
+	return platforms.List{roommodule.Platform(), livekit.Platform()}
+}
 
 // door finds whose a link is, by the hosts that the settings name.
 type door struct {

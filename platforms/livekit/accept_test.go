@@ -1,0 +1,43 @@
+//go:build accept
+
+package livekit
+
+import (
+	"context"
+	"testing"
+
+	"parley/meeting"
+	"parley/platforms/platformtest"
+)
+
+func TestMain(m *testing.M) { platformtest.Main(m) }
+
+// TestSuite runs the suite against LiveKit's own server and LiveKit's own page, with LiveKit's own participants.
+func TestSuite(t *testing.T) {
+	platformtest.Browser(t)
+	house := newHouse(t)
+	notAMeeting := house.link(t, "x")
+	notAMeeting.URL = notAMeeting.Origin + "/nothing-here"
+	platformtest.Run(t, platformtest.Config{
+		Platform:    Platform(),
+		Stage:       func(t *testing.T, _ bool) platformtest.Stage { return house.stage(t) },
+		NotAMeeting: notAMeeting,
+		NoLobby:     true, NoHosts: true,
+	})
+}
+
+func TestAServerThatGoesAwayLosesThePage(t *testing.T) {
+	platformtest.Browser(t)
+	house := newHouse(t)
+	call, _, w := platformtest.Attend(t, Platform(), house.link(t, "gone"))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := call.Join(ctx, meeting.JoinRequest{Name: "Parley (AI)"}); err != nil {
+		t.Fatal(err)
+	}
+	w.Place(t, 0, meeting.PlaceIn)
+	house.stop()
+	if out := w.Place(t, 0, meeting.PlaceOut); out.Reason != string(meeting.ReasonEndedForAll) && out.Reason != string(meeting.ReasonPageLost) {
+		t.Errorf("%+v", out)
+	}
+}

@@ -1,0 +1,249 @@
+package livekit
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"parley/meeting"
+	"parley/platforms"
+	"parley/platforms/observe"
+	"parley/platforms/sign"
+)
+
+// shown is what read.js tells.
+type shown struct {
+	Conference bool      `json:"conference"` // its controls stand, connected or not
+	Microphone button    `json:"microphone"`
+	Camera     button    `json:"camera"`
+	People     []person  `json:"people"` // of this page of tiles
+	More       bool      `json:"more"`   // there are other pages of tiles
+	Messages   []message `json:"messages"`
+	Dialogs    []dialog  `json:"dialogs"`
+}
+
+type button struct {
+	Found   bool              `json:"found"`
+	Enabled bool              `json:"enabled"`
+	Name    string            `json:"name"`
+	Attrs   map[string]string `json:"attrs"`
+}
+
+type person struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Self     bool   `json:"self"`
+	Muted    bool   `json:"muted"`
+	Speaking bool   `json:"speaking"`
+}
+
+type message struct {
+	ID     string `json:"id"`
+	Own    bool   `json:"own"`
+	Sender string `json:"sender"`
+	Text   string `json:"text"`
+}
+
+type dialog struct {
+	ID      string   `json:"id"`
+	Text    string   `json:"text"`
+	Choices []string `json:"choices"`
+}
+
+// reader turns looks into events. The run loop owns it.
+type reader struct {
+	call   *Call
+	engine *sign.Engine
+
+	people   []meeting.Person
+	count    int
+	gone     time.Time // since when the conference is gone after we left it
+	speaking []string
+	device   meeting.SeenDevice
+	heard    map[string]bool // ids of messages that were told
+	order    []string
+	dialogs  map[string]dialog
+	over     bool // we told that we have left
+}
+
+// messagesKept bounds how many ids of messages are remembered.
+const messagesKept = 1024
+
+// take takes a report.
+func (r *reader) take(now time.Time, report observe.Report) {
+	var s shown
+	if report.Failed == "" && len(report.Data) > 0 {
+		if err := json.Unmarshal(report.Data, &s); err != nil {
+			r.call.log.Warn("unreadable report of the page", "error", err)
+			report.Failed = "unreadable"
+		}
+	}
+	r.call.update(func(st *state) {
+		st.hits = report.Hits
+		if report.Failed == "" {
+			r.note(st, s)
+		}
+	})
+	r.look(now, report.Look())
+	if report.Failed != "" || report.Blank {
+		return
+	}
+	r.left(now, s.Conference)
+	r.roster(s)
+	r.speakers(now, s.People)
+	r.devices(s.Microphone, s.Camera)
+	r.chat(now, s.Messages)
+	r.dialog(s.Dialogs)
+}
+
+// note keeps what acts wait for. The caller holds the lock.
+func (r *reader) note(st *state, s shown) {
+	st.mic, st.inside = deviceState("microphone", s.Microphone), s.Conference
+	for _, m := range s.Messages {
+		if !m.Own {
+			continue
+		}
+		if _, ok := st.own[m.ID]; !ok {
+			st.ownOrder = append(st.ownOrder, m.ID)
+		}
+		st.own[m.ID] = fold(m.Text)
+	}
+	for len(st.ownOrder) > ownKept {
+		delete(st.own, st.ownOrder[0])
+		st.ownOrder = st.ownOrder[1:]
+	}
+}
+
+func deviceState(device string, b button) meeting.Device {
+	return ui.Devices[device].Read(sign.Control{Found: b.Found, Enabled: b.Enabled, Name: b.Name, Attrs: b.Attrs})
+}
+
+func (p person) value() meeting.Person {
+	return meeting.Person{ID: p.ID, Name: p.Name, Self: p.Self, Muted: p.Muted, LikelyAI: !p.Self && platforms.LikelyAI(p.Name)}
+}
+
+// look asks the engine where we are.
+func (r *reader) look(now time.Time, l sign.Look) {
+	if d, changed := r.engine.See(now, l); changed && !r.over {
+		r.decided(d)
+	}
+}
+
+func (r *reader) decided(d sign.Decision) {
+	r.call.update(func(s *state) { s.decision = d })
+	r.call.log.Debug("place", "place", d.Place, "reason", d.Reason, "signs", d.Signs)
+	r.call.events.Put(meeting.SeenPlace{Place: d.Place, Signs: d.Signs, Text: d.Text, Reason: string(d.Reason)})
+}
+
+// left takes the end of the conference for our leaving when we pressed the button: the components have no page for the
+// end, and many pages around them just show where one came from.
+func (r *reader) left(now time.Time, conference bool) {
+	leaving := false
+	r.call.read(func(s *state) { leaving = s.leaving })
+	switch {
+	case !leaving || conference || r.engine.Decided().Place == meeting.PlaceOut:
+		r.gone = time.Time{}
+	case r.gone.IsZero():
+		r.gone = now
+	case now.Sub(r.gone) >= goneHold && !r.over:
+		r.over = true
+		r.decided(sign.Decision{Place: meeting.PlaceOut, Reason: meeting.ReasonLeft, Signs: []string{"conference-gone"}, Since: r.gone})
+	}
+}
+
+// goneHold is how long the conference must be gone.
+const goneHold = 1500 * time.Millisecond
+
+// roster tells who is there, when that changes. An empty list is a page that is not in a call: it says nothing. Where
+// the tiles do not fit on one page, nobody can tell how many there are.
+func (r *reader) roster(s shown) {
+	if len(s.People) == 0 {
+		return
+	}
+	list := make([]meeting.Person, len(s.People))
+	for i, p := range s.People {
+		list[i] = p.value()
+	}
+	count := len(list)
+	if s.More {
+		count = -1
+	}
+	if count == r.count && slices.Equal(list, r.people) {
+		return
+	}
+	r.people, r.count = list, count
+	r.call.events.Put(meeting.SeenPeople{Count: count, People: slices.Clone(list)})
+}
+
+// speakers tells who is shown speaking, ourselves left out: when it changes, and again with every report while it lasts.
+func (r *reader) speakers(now time.Time, people []person) {
+	var ids, names []string
+	for _, p := range people {
+		if p.Speaking && !p.Self {
+			ids, names = append(ids, p.ID), append(names, p.Name)
+		}
+	}
+	if len(ids) == 0 && len(r.speaking) == 0 {
+		return
+	}
+	r.speaking = ids
+	r.call.events.Put(meeting.SeenSpeaking{IDs: ids, Names: names, At: now})
+}
+
+func (r *reader) devices(microphone, camera button) {
+	if !microphone.Found && r.engine.Decided().Place != meeting.PlaceIn {
+		return // there is none to read yet
+	}
+	if microphone.Found && !microphone.Enabled {
+		return // it is being switched
+	}
+	d := meeting.SeenDevice{Microphone: deviceState("microphone", microphone), Camera: deviceState("camera", camera)}
+	if microphone.Found && !camera.Found {
+		d.Camera = meeting.DeviceOff // this page has none to switch
+	}
+	if d != r.device {
+		r.device = d
+		r.call.events.Put(d)
+	}
+}
+
+// chat tells each message once, also when the page was loaded anew.
+func (r *reader) chat(now time.Time, messages []message) {
+	if r.heard == nil {
+		r.heard = map[string]bool{}
+	}
+	for _, m := range messages {
+		if m.ID == "" || r.heard[m.ID] {
+			continue
+		}
+		r.heard[m.ID] = true
+		r.order = append(r.order, m.ID)
+		if len(r.order) > messagesKept {
+			delete(r.heard, r.order[0])
+			r.order = r.order[1:]
+		}
+		// The page tells the time of the day in words; when we saw it is as good.
+		r.call.events.Put(meeting.SeenChat{ID: m.ID, Sender: m.Sender, Text: m.Text, Own: m.Own, At: now})
+	}
+}
+
+// dialog tells of dialogs that come and go. The components have none, so that ui.json knows none: whatever the page
+// around them shows is a question.
+func (r *reader) dialog(dialogs []dialog) {
+	now := map[string]dialog{}
+	for _, d := range dialogs {
+		now[d.ID] = d
+		if _, ok := r.dialogs[d.ID]; !ok {
+			ruling := ui.Rule(sign.Dialog{Text: d.Text, Choices: d.Choices}, 0)
+			r.call.events.Put(meeting.SeenDialog{ID: d.ID, Kind: ruling.Kind, Text: d.Text, Choices: ruling.Choices, Open: true})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.dialogs)) {
+		if _, ok := now[id]; !ok {
+			d := r.dialogs[id]
+			r.call.events.Put(meeting.SeenDialog{ID: id, Kind: sign.DialogUnknown, Text: d.Text, Choices: d.Choices})
+		}
+	}
+	r.dialogs = now
+}

@@ -1,0 +1,82 @@
+package livekit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"parley/meeting"
+	"parley/platforms/sign"
+)
+
+// state is what the page showed last. The reader writes it, acts wait on it.
+type state struct {
+	decision sign.Decision
+	hits     []sign.Hit // of the last look
+	mic      meeting.Device
+	inside   bool              // the conference stands on the page, connected or not
+	leaving  bool              // we pressed the button
+	own      map[string]string // our own messages: id → text, folded
+	ownOrder []string
+}
+
+// ownKept is how many of our own messages are remembered, to prove new ones.
+const ownKept = 64
+
+func newState() state {
+	return state{decision: sign.Decision{Place: meeting.PlaceUnknown}, mic: meeting.DeviceUnknown, own: map[string]string{}}
+}
+
+// update changes the state and wakes who waits.
+func (c *Call) update(f func(*state)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.state)
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// read looks at the state.
+func (c *Call) read(f func(*state)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.state)
+}
+
+// await waits until the state is as wanted. It returns the context's cause when that ends first.
+func (c *Call) await(ctx context.Context, ok func(*state) bool) error {
+	for {
+		c.mu.Lock()
+		done, changed := ok(&c.state), c.changed
+		c.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the page: %w", context.Cause(ctx))
+		}
+	}
+}
+
+func (c *Call) place() meeting.Place {
+	var p meeting.Place
+	c.read(func(s *state) { p = s.decision.Place })
+	return p
+}
+
+// shows says whether the last look had a sign of this kind.
+func (s *state) shows(kind sign.Kind) bool {
+	for _, h := range s.hits {
+		for _, t := range ui.Signs {
+			if t.Name == h.Sign && t.Kind == kind {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fold makes texts comparable: fields and logs treat white space in their own ways.
+func fold(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -38,7 +38,17 @@ type chatbox struct {
 	until   time.Time
 	own     []ownText
 	n       int64 // messages of all, numbered
+	last    said  // the newest message of another
 }
+
+// said is a message of somebody else that may go on in the next one.
+type said struct {
+	sender, text string
+	at           time.Time
+}
+
+// goesOn is how soon the second half of a sentence follows the first.
+const goesOn = 10 * time.Second
 
 // ownText is a message of ours. Each accounts for one message that the page shows without saying whose it is.
 type ownText struct {
@@ -235,7 +245,7 @@ func (m *Machine) seenChat(ev SeenChat) {
 	rest, own, quoted := c.foreign(m.now, ev)
 	yes, lang := false, ""
 	if !own {
-		yes, lang = consent.Objects(rest)
+		yes, lang = c.objects(m.now, ev.Sender, rest)
 	}
 	if quoted && !yes && utf8.RuneCountInString(rest) <= labelLong {
 		own = true // what stands around our words is the page's label: a name, a time
@@ -244,6 +254,21 @@ func (m *Machine) seenChat(ev SeenChat) {
 	if yes {
 		m.object("chat", "", ev.Sender, lang)
 	}
+}
+
+// objects looks at a message, and at one together with the message before it when the same person wrote both shortly
+// after each other: "please don't", "record me". Halves that only happen to stand together ("No", "Recording?") do not
+// count: the two have to be addressed to us, as words that are spoken have to be.
+func (c *chatbox) objects(now time.Time, sender, text string) (yes bool, lang string) {
+	before := c.last
+	c.last = said{sender, text, now}
+	if yes, lang = consent.Objects(text); yes {
+		return true, lang
+	}
+	if before.text == "" || before.sender != sender || now.Sub(before.at) > goesOn {
+		return false, ""
+	}
+	return consent.ObjectsAloud(before.text + " " + text)
 }
 
 // foreign takes out of a message what we have posted ourselves, and says whether it is all ours. The page's own mark

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"parley/meeting/consent"
@@ -102,6 +103,7 @@ func (c *chatbox) dropAnnouncements() {
 }
 
 func (c *chatbox) push(m *Machine, p post) bool {
+	p.text = typed(p.text)
 	if len(c.waiting) >= outboxBound && !p.first {
 		return false
 	}
@@ -115,6 +117,20 @@ func (c *chatbox) push(m *Machine, p post) bool {
 	}
 	c.waiting = append(c.waiting[:i:i], append([]post{p}, c.waiting[i:]...)...)
 	return true
+}
+
+// typed leaves out of a message what nobody types and no page shows as written: control characters but line breaks and
+// tabs, and characters that turn the direction of the text around them.
+func typed(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n"))
 }
 
 // settleChat sends the next message when none is on its way.
@@ -225,7 +241,7 @@ func (m *Machine) sendChat(id, text string, to Audience) *wire.Error {
 		return &wire.Error{Code: wire.CodeNotYet, Text: "not in the meeting yet (state " + string(m.life.state) + "); wait for the state event"}
 	case !m.o.Permits.Chat:
 		return &wire.Error{Code: wire.CodeNotAllowed, Text: "this meeting was joined without the permission to chat"}
-	case strings.TrimSpace(text) == "":
+	case strings.TrimSpace(typed(text)) == "":
 		return &wire.Error{Code: wire.CodeBadInput, Text: "the message is empty"}
 	case utf8.RuneCountInString(text) > chatLength:
 		return &wire.Error{Code: wire.CodeBadInput, Text: "the message is longer than 2000 characters; send it in parts"}

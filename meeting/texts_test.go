@@ -101,3 +101,13 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+func TestAMessageHasOnlyWhatCanBeTyped(t *testing.T) {
+	for in, want := range map[string]string{
+		"one\r\ntwo\tthree": "one\ntwo\tthree", "a\x1b[31m\u202eb\x00c\u2069": "a[31mbc", "שלום \u200fعلى 👩\u200d💻": "שלום \u200fعلى 👩\u200d💻", "\x00\u202e": "",
+	} {
+		if got := typed(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

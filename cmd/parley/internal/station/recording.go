@@ -132,3 +132,8 @@ func recorded(res ogg.Result, first time.Time) meeting.Recorded {
 }
 
 var _ meeting.Recorder = (*recording)(nil)
+
+// Arm has the encoder read from the disk, so that recording begins at once after the announcement.
+func (r *recording) Arm(ctx context.Context) error { return ogg.Warm(ctx) }
+
+var _ meeting.Armer = (*recording)(nil)

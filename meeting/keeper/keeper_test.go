@@ -304,9 +304,17 @@ func TestPipesAreNotInherited(t *testing.T) {
 	s := join(t, k, "k", meetingtest.Script{})
 	reach(t, k, s.ID, "recording", recording)
 	leader := k.find("me", s.ID).child.PID()
-	pids, err := proc.InSession(leader)
-	if err != nil || len(pids) < 3 {
-		t.Fatalf("%v %v: the worker, its child and grandchild", pids, err)
+	// The grandchild is started by the child, in its own time.
+	var pids []int
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		var err error
+		pids, err = proc.InSession(leader)
+		if err == nil && len(pids) >= 3 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v %v: the worker, its child and grandchild", pids, err)
+		}
 	}
 	for _, pid := range pids {
 		dir := "/proc/" + strconv.Itoa(pid) + "/fd"

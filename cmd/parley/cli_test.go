@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/speech/models"
 	"parley/tool"
 )
 
@@ -119,5 +120,16 @@ func TestHowTheMeetingEndedIsTheExitCode(t *testing.T) {
 		if code != want {
 			t.Errorf("%s: exit code %d, want %d", reason, code, want)
 		}
+	}
+}
+
+func TestAMissingPartIsOneLineAndADamagedFileIsNamed(t *testing.T) {
+	var o bytes.Buffer
+	err := printModels(&o, "/models", []models.Item{
+		{Part: "voices", File: "voices/a.bin", State: models.Missing}, {Part: "voices", File: "voices/b.bin", State: models.Missing},
+		{Part: "vad", File: "vad/x.onnx", State: models.Corrupt, Remedy: "fetch it"}, {Part: "turn", File: "turn/y.onnx", State: models.OK},
+	}, false)
+	if s := o.String(); err == nil || strings.Contains(s, "a.bin") || !strings.Contains(s, "vad/x.onnx is corrupt: fetch it") || !strings.Contains(s, "0 of  2") {
+		t.Errorf("%v\n%s", err, s)
 	}
 }

@@ -96,9 +96,9 @@ func printModels(w io.Writer, dir string, items []models.Item, asJSON bool) erro
 	} else {
 		fmt.Fprintf(w, "%s\n", dir)
 		type part struct {
-			files, ok int
-			bytes     int64
-			optional  bool
+			files, ok, absent int
+			bytes             int64
+			optional          bool
 		}
 		parts, order := map[string]*part{}, []string{}
 		for _, i := range items {
@@ -113,8 +113,11 @@ func printModels(w io.Writer, dir string, items []models.Item, asJSON bool) erro
 			}
 			p.files++
 			p.bytes += i.Bytes
-			if i.State == models.OK {
+			switch i.State {
+			case models.OK:
 				p.ok++
+			case models.Missing:
+				p.absent++
 			}
 		}
 		for _, name := range order {
@@ -129,7 +132,8 @@ func printModels(w io.Writer, dir string, items []models.Item, asJSON bool) erro
 			fmt.Fprintf(w, "  %-8s %-28s %2d of %2d files %7.1f MB\n", state, name, p.ok, p.files, float64(p.bytes)/1e6)
 		}
 		for _, i := range items {
-			if i.State != models.OK && !i.Optional {
+			// Of a part that is missing as a whole the line above says all.
+			if p := parts[i.Part]; i.State != models.OK && !i.Optional && p.absent < p.files {
 				fmt.Fprintf(w, "  %s is %s: %s\n", i.File, i.State, i.Remedy)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"parley/tenant"
 )
@@ -144,7 +145,7 @@ func Table(m Meetings, links Linker, forget ...Forget) []Tool {
 					CodeAlreadySpeaking, CodeMicrophoneBlocked, CodeSpeechUnavailable, CodeVoiceUnknown, CodeFileNotFound},
 			}),
 			Run: func(ctx context.Context, c Caller, a SpeakArgs) (Spoken, error) {
-				if strings.TrimSpace(a.Text) == "" && a.AudioFile == "" {
+				if !strings.ContainsFunc(a.Text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) && a.AudioFile == "" {
 					return Spoken{}, Fail(CodeNothingToSay)
 				}
 				if a.Text != "" && a.AudioFile != "" {

@@ -194,6 +194,10 @@ func (s *Seat) command(ctx context.Context, t tenant.ID, id string, c wire.Comma
 	}
 	a, err := s.o.Keeper.Command(ctx, t, id, c)
 	if err != nil {
+		var w *wire.Error
+		if errors.As(err, &w) && w.Code == wire.CodeInterrupted && a.Speech != nil {
+			return a, nil // being cut off is how a speech may end; the answer says what was heard of it
+		}
 		return a, s.fail(err, id)
 	}
 	return a, nil

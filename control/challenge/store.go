@@ -121,11 +121,14 @@ func (s *Store) Len() int { return len(s.held) }
 // Counts says what became of the others.
 func (s *Store) Counts() Counts { return s.counts }
 
+// skew is how much earlier another request's time may be: several are under way at once, and come to the store in any order.
+const skew = time.Second
+
 // expire forgets challenges outside their life. One that was issued in the future is outside too: the clock was put
 // back, and how old it is nobody knows.
 func (s *Store) expire(now time.Time) {
 	for i := 0; i < len(s.held); {
-		if h := s.held[i]; now.Before(h.Expires) && !now.Before(h.Issued) {
+		if h := s.held[i]; now.Before(h.Expires) && !now.Before(h.Issued.Add(-skew)) {
 			i++
 			continue
 		}

@@ -1,0 +1,249 @@
+// Package serve puts the control endpoint's gate behind HTTP on a loopback address.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"parley/control/gate"
+	"parley/control/wire"
+)
+
+// Handle does one action of a genuine caller and says what came of it. It must return soon after ctx ends; a result that
+// comes later is dropped. It may be called by several goroutines at once.
+type Handle func(ctx context.Context, p wire.Principal, r wire.Request) wire.Reply
+
+// Options of a server; zero fields mean the defaults.
+type Options struct {
+	Timeout time.Duration    // for one action; wire.ActionTimeout
+	Conns   int              // connections at once; 256. One more closes the oldest that never was genuine
+	Refused int              // refusals in a minute before a connection is closed; 30
+	Now     func() time.Time // for proofs, challenges and grants; time.Now
+	Log     *slog.Logger     // counts and kinds only; slog.Default
+}
+
+// Server is a running endpoint. Its owner calls Close.
+type Server struct {
+	gate    *gate.Gate
+	handle  Handle
+	opt     Options
+	http    *http.Server
+	address string
+	done    chan error // what Serve returned
+
+	conns conns
+	work  sync.WaitGroup // actions, also those whose caller was answered without them
+
+	mu      sync.Mutex
+	running map[*context.CancelCauseFunc]wire.Principal
+	closed  bool
+	late    int
+}
+
+// Causes of an action's end before its time.
+var (
+	ErrRevoked = errors.New("the grant of this action ended")
+	ErrClosed  = errors.New("the endpoint closes")
+)
+
+// Start listens on a free port of 127.0.0.1 and serves until Close.
+func Start(g *gate.Gate, h Handle, o Options) (*Server, error) {
+	if o.Timeout <= 0 {
+		o.Timeout = wire.ActionTimeout
+	}
+	if o.Conns <= 0 {
+		o.Conns = 256
+	}
+	if o.Refused <= 0 {
+		o.Refused = 30
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the control endpoint: %w", err)
+	}
+	s := &Server{gate: g, handle: h, opt: o, address: l.Addr().String(), done: make(chan error, 1), running: map[*context.CancelCauseFunc]wire.Principal{}}
+	s.conns.limit = o.Conns
+	s.http = &http.Server{
+		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second, IdleTimeout: 10 * time.Second,
+		WriteTimeout: o.Timeout + 10*time.Second, MaxHeaderBytes: 8 << 10, ConnState: s.conns.state, ConnContext: s.conns.context,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // it would log what strangers sent
+	}
+	go func() { s.done <- s.http.Serve(l); close(s.done) }()
+	return s, nil
+}
+
+// Address is host and port, for the connection file.
+func (s *Server) Address() string { return s.address }
+
+// Late is how many actions ended after their caller was answered without them.
+func (s *Server) Late() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.late
+}
+
+// Reconcile aborts the work of principals that are not live any more. Call it after each change of grants, and when the
+// next one expires. The work of others goes on.
+func (s *Server) Reconcile(live func(wire.Principal) bool) {
+	s.gate.Reconcile(s.opt.Now())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for cancel, p := range s.running {
+		if !live(p) {
+			(*cancel)(ErrRevoked)
+		}
+	}
+}
+
+// Close refuses everything from now on, aborts what runs, and waits for all of it until ctx ends.
+func (s *Server) Close(ctx context.Context) error {
+	s.gate.Close()
+	s.mu.Lock()
+	s.closed = true
+	for cancel := range s.running {
+		(*cancel)(ErrClosed)
+	}
+	s.mu.Unlock()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	if e := <-s.done; e != nil && !errors.Is(e, http.ErrServerClosed) { // nil: closed before
+		err = errors.Join(err, e)
+	}
+	gone := make(chan struct{})
+	go func() { s.work.Wait(); close(gone) }()
+	select {
+	case <-gone:
+	case <-ctx.Done():
+		err = errors.Join(err, fmt.Errorf("an action does not end: %w", ctx.Err()))
+	}
+	return err
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	arrived := time.Now()
+	body, ok := s.read(w, r)
+	if !ok {
+		s.refuse(w, r, arrived)
+		return
+	}
+	header := r.Header.Get(wire.ProofHeader)
+	switch r.URL.Path {
+	case wire.RouteChallenge:
+		answer, err := s.gate.Challenge(s.opt.Now(), header, body)
+		if err != nil {
+			s.refuse(w, r, arrived)
+			return
+		}
+		s.conns.genuine(r.Context())
+		s.write(w, answer)
+	case wire.RouteAction:
+		o, err := s.gate.Action(s.opt.Now(), header, body)
+		if err != nil {
+			s.refuse(w, r, arrived)
+			return
+		}
+		s.conns.genuine(r.Context())
+		answer, err := o.Reply(s.opt.Now, s.act(r.Context(), o))
+		if err != nil {
+			s.refuse(w, r, arrived)
+			return
+		}
+		s.write(w, answer)
+	}
+}
+
+// read takes the body of what could be a request of ours. Even one that cannot be is read to its end or its limit, so
+// that it costs the same.
+func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxBody))
+	ok := err == nil && r.Method == http.MethodPost && r.Host == s.address && r.URL.RawQuery == "" &&
+		(r.URL.Path == wire.RouteChallenge || r.URL.Path == wire.RouteAction) && gate.Headers(r.Header) == nil
+	return body, ok
+}
+
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, arrived time.Time) {
+	wait := time.NewTimer(time.Until(gate.RefuseAt(arrived, time.Now())))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-r.Context().Done():
+		return
+	}
+	if s.conns.refused(r.Context(), arrived) > s.opt.Refused {
+		w.Header().Set("Connection", "close")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(gate.RefusalStatus)
+	_, _ = io.WriteString(w, gate.Refusal) // whoever is gone does not need it
+}
+
+func (s *Server) write(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(body) // a caller that is gone asks again
+}
+
+// act does the action, and answers without it when its time is over.
+func (s *Server) act(ctx context.Context, o *gate.Opened) wire.Reply {
+	if o.Malformed {
+		return wire.Reply{Code: wire.CodeInvalid}
+	}
+	ctx, stop := context.WithTimeout(ctx, s.opt.Timeout)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return wire.Reply{Code: wire.CodeFailed}
+	}
+	s.running[&cancel] = o.Principal
+	s.work.Add(1)
+	s.mu.Unlock()
+	result := make(chan wire.Reply, 1)
+	go func() {
+		defer s.work.Done()
+		r := s.safely(ctx, o)
+		s.mu.Lock()
+		delete(s.running, &cancel)
+		if ctx.Err() != nil {
+			s.late++
+		}
+		s.mu.Unlock()
+		result <- r
+	}()
+	select {
+	case r := <-result:
+		return r
+	case <-ctx.Done():
+		return wire.Reply{Code: wire.CodeTimeout}
+	}
+}
+
+// safely does the action; one that panics has failed, and takes nobody else along.
+func (s *Server) safely(ctx context.Context, o *gate.Opened) (r wire.Reply) {
+	defer func() {
+		if recover() != nil { // what it panicked with could hold what a page said
+			s.opt.Log.Error("control: an action panicked")
+			r = wire.Reply{Code: wire.CodeFailed}
+		}
+	}()
+	return s.handle(ctx, o.Principal, o.Request)
+}

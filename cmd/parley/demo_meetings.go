@@ -209,7 +209,6 @@ func (d *demo) firstMeeting(ctx context.Context) error {
 		return err
 	}
 
-	d.say("  chat   Ada asks: Parley, when will the notes be ready?")
 	if err := p.ada.Say("Parley, when will the notes be ready?"); err != nil {
 		return err
 	}
@@ -462,7 +461,7 @@ func (d *demo) secondMeeting(ctx context.Context) error {
 	}
 	d.say("  so far %.1f s are recorded, %d segments written down", before.RecordingSeconds, len(lines))
 	const objection = "Please don't record this."
-	d.say("  chat   Emmy writes: %s", objection)
+	d.say("  chat   Emmy writes: %s", objection) // said here: its event is gone with the recording
 	said := time.Now()
 	if err := p.emmy.Say(objection); err != nil {
 		return err

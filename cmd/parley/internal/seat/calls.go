@@ -193,6 +193,10 @@ func (s *Seat) command(ctx context.Context, t tenant.ID, id string, c wire.Comma
 		c.TimeoutMS = max(1, time.Until(d).Milliseconds()-250) // the answer has to come before the caller gives up
 	}
 	a, err := s.o.Keeper.Command(ctx, t, id, c)
+	var w *wire.Error
+	if errors.As(err, &w) {
+		return a, s.refusal(w, id, c.Name())
+	}
 	if err != nil {
 		var w *wire.Error
 		if errors.As(err, &w) && w.Code == wire.CodeInterrupted && a.Speech != nil {

@@ -195,15 +195,15 @@ func (s *Seat) fail(err error, id string) error {
 	case errors.Is(err, keeper.ErrNoFile):
 		return tool.Fail(tool.CodeNoRecording, "meeting_id", id)
 	case errors.As(err, &w):
-		return s.refusal(w, id)
+		return s.refusal(w, id, "")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return err // the choke point words it
 	}
 	return tool.Fail(tool.CodeWorkerFailed, "what", err.Error()).Because(err)
 }
 
-// refusal words what a meeting's process answered.
-func (s *Seat) refusal(w *wire.Error, id string) error {
+// refusal words what a meeting's process answered to a command.
+func (s *Seat) refusal(w *wire.Error, id, command string) error {
 	switch w.Code {
 	case wire.CodeNotYet:
 		return tool.Fail(tool.CodeNotAdmitted, "meeting_id", id, "state", w.Text)
@@ -212,13 +212,17 @@ func (s *Seat) refusal(w *wire.Error, id string) error {
 	case wire.CodeNotAllowed:
 		return tool.Fail(tool.CodeNotPermitted, "permit", w.Text)
 	case wire.CodeBusy:
-		return tool.Fail(tool.CodeAlreadySpeaking)
+		if command == "speak" {
+			return tool.Fail(tool.CodeAlreadySpeaking)
+		}
 	case wire.CodeBadInput:
 		return tool.Fail(tool.CodeBadArgument, "what", w.Text)
 	case wire.CodeUnavailable:
 		return tool.Fail(tool.CodeUnsupported, "platform", "This meeting", "what", w.Text)
 	case wire.CodeUncertain:
-		return tool.Fail(tool.CodeChatNotConfirmed)
+		if command == "chat_send" {
+			return tool.Fail(tool.CodeChatNotConfirmed)
+		}
 	}
 	return tool.Fail(tool.CodeWorkerFailed, "what", w.Text)
 }

@@ -127,7 +127,7 @@ func tests(t *testing.T) map[string]bool {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
 				for _, prefix := range []string{"Test", "Fuzz", "Benchmark"} {
 					if strings.HasPrefix(f.Name.Name, prefix) {
-						out[file.Name.Name+"."+f.Name.Name] = true
+						out[strings.TrimSuffix(file.Name.Name, "_test")+"."+f.Name.Name] = true
 					}
 				}
 			}

@@ -163,7 +163,12 @@ func TestOneProcessForAll(t *testing.T) {
 	for _, e := range engines[1:] {
 		e.Close()
 	}
-	if st := engines[0].Status(t.Context()); st.State != StateReady || st.Clients != 1 {
+	// The process learns of a client's end by its connection, a moment later.
+	st := engines[0].Status(t.Context())
+	for deadline := time.Now().Add(10 * time.Second); st.Clients != 1 && time.Now().Before(deadline); st = engines[0].Status(t.Context()) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if st.State != StateReady || st.Clients != 1 {
 		t.Errorf("%+v", st)
 	}
 	engines[0].Close()

@@ -3,8 +3,6 @@ package sign
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"testing"
 )
 
@@ -38,42 +36,6 @@ func TestEd25519Vectors(t *testing.T) {
 		if !Ed25519.Verify(pub, unhex(t, v.message), sig) {
 			t.Errorf("%s: its own signature is refused", v.seed)
 		}
-	}
-}
-
-// TestMLDSA87Vectors holds the scheme to the published vectors named in the file.
-func TestMLDSA87Vectors(t *testing.T) {
-	raw, err := os.ReadFile("testdata/mldsa87.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var f struct {
-		Public, Seed, SeedPublic string
-		Verify                   []struct {
-			ID                     int
-			Comment, Msg, Ctx, Sig string
-			Valid                  bool
-		}
-	}
-	if err := json.Unmarshal(raw, &f); err != nil {
-		t.Fatal(err)
-	}
-	pub, _, err := MLDSA87.Generate(unhex(t, f.Seed))
-	if err != nil || !bytes.Equal(pub, unhex(t, f.SeedPublic)) {
-		t.Errorf("the public key of the published seed is another one: %v", err)
-	}
-	valid := 0
-	for _, v := range f.Verify {
-		scheme := mldsaScheme{context: unhex(t, v.Ctx)}
-		if got := scheme.Verify(unhex(t, f.Public), unhex(t, v.Msg), unhex(t, v.Sig)); got != v.Valid {
-			t.Errorf("vector %d (%s): %v, want %v", v.ID, v.Comment, got, v.Valid)
-		}
-		if v.Valid {
-			valid++
-		}
-	}
-	if valid == 0 || valid == len(f.Verify) {
-		t.Fatalf("%d of %d vectors are valid: the file tests nothing", valid, len(f.Verify))
 	}
 }
 

@@ -2,9 +2,7 @@ package wire
 
 import (
 	"bytes"
-	"crypto/hkdf"
 	"crypto/hmac"
-	"crypto/mlkem"
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
@@ -54,31 +52,6 @@ func TestSHA384AndHMACVectors(t *testing.T) {
 	}
 }
 
-// TestHKDFVectors: the published vectors named in the file.
-func TestHKDFVectors(t *testing.T) {
-	var f struct {
-		Tests []struct {
-			TcID                 int
-			IKM, Salt, Info, OKM string
-			Size                 int
-		}
-	}
-	load(t, "hkdf384.json", &f)
-	if len(f.Tests) < 10 {
-		t.Fatal("too few vectors")
-	}
-	for _, v := range f.Tests {
-		prk, err := hkdf.Extract(sha512.New384, unhex(t, v.IKM), unhex(t, v.Salt))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := hkdf.Expand(sha512.New384, prk, string(unhex(t, v.Info)), v.Size)
-		if err != nil || !bytes.Equal(got, unhex(t, v.OKM)) {
-			t.Errorf("vector %d: %x, %v", v.TcID, got, err)
-		}
-	}
-}
-
 // TestAESGCMVectors: test cases 13, 14 and 16 of the GCM specification submitted to NIST (McGrew and Viega, appendix B).
 func TestAESGCMVectors(t *testing.T) {
 	for _, v := range []struct{ key, nonce, plain, additional, cipher string }{
@@ -98,33 +71,6 @@ func TestAESGCMVectors(t *testing.T) {
 		back, err := open(&key, &nonce, got, unhex(t, v.additional))
 		if err != nil || !bytes.Equal(back, unhex(t, v.plain)) {
 			t.Errorf("open: %x, %v", back, err)
-		}
-	}
-}
-
-// TestMLKEM1024Vectors: the published vectors named in the file.
-func TestMLKEM1024Vectors(t *testing.T) {
-	var f struct {
-		Tests []struct {
-			ID             int
-			Seed, EK, C, K string
-		}
-	}
-	load(t, "mlkem1024.json", &f)
-	if len(f.Tests) < 5 {
-		t.Fatal("too few vectors")
-	}
-	for _, v := range f.Tests {
-		dk, err := mlkem.NewDecapsulationKey1024(unhex(t, v.Seed))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(dk.EncapsulationKey().Bytes(), unhex(t, v.EK)) {
-			t.Errorf("vector %d: another encapsulation key", v.ID)
-		}
-		k, err := dk.Decapsulate(unhex(t, v.C))
-		if err != nil || !bytes.Equal(k, unhex(t, v.K)) {
-			t.Errorf("vector %d: %x, %v", v.ID, k, err)
 		}
 	}
 }

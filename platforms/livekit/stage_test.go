@@ -10,10 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -175,7 +177,7 @@ type participant struct {
 
 	mu     sync.Mutex
 	people map[string]*meeting.Person // by identity
-	chat   map[string]int
+	chat   map[string]int             // identity + text → how often
 	played int
 	joined bool
 	over   bool
@@ -227,7 +229,7 @@ func (p *participant) listen() {
 		case "muted":
 			p.person(e.ID, e.Name).Muted = *e.On
 		case "chat":
-			p.chat[e.Name+"\x00"+fold(e.Text)]++
+			p.chat[e.ID+"\x00"+fold(e.Text)]++ // a message may overtake the news of who came
 		case "played":
 			p.played++
 		}
@@ -361,5 +363,16 @@ func (p *participant) Sees(ctx context.Context, name string, ok func(*meeting.Pe
 }
 
 func (p *participant) Reads(ctx context.Context, name, text string) error {
-	return p.until(ctx, func() bool { return p.chat[name+"\x00"+fold(text)] > 0 })
+	ctx, cancel := context.WithTimeout(ctx, patience/2)
+	defer cancel()
+	err := p.until(ctx, func() bool {
+		q := p.named(name)
+		return q != nil && p.chat[q.ID+"\x00"+fold(text)] > 0
+	})
+	if err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return fmt.Errorf("%w; messages that came: %q", err, slices.Sorted(maps.Keys(p.chat)))
+	}
+	return nil
 }

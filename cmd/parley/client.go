@@ -132,7 +132,8 @@ type spent struct {
 	pss int64
 }
 
-// usage adds up the service's descendants: worker, browser, display, sound, encoder.
+// usage adds up the service's descendants: worker, browser, display, sound, encoder. The speech process, which a
+// worker may have started for everybody, is not a meeting's.
 func (c *client) usage() spent {
 	parents := map[int]int{}
 	entries, err := os.ReadDir("/proc")
@@ -152,6 +153,9 @@ func (c *client) usage() spent {
 	for pid := range parents {
 		for p := parents[pid]; p > 1; p = parents[p] {
 			if p == c.service.PID() {
+				if raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline")); err != nil || strings.Contains(string(raw), local.BinaryName) {
+					break
+				}
 				u.cpu += cpuOf(pid)
 				u.pss += pssOf(pid)
 				break

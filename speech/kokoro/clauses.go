@@ -7,13 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// The lengths of clauses, in characters. The first is short, because somebody waits for its sound; none is long,
-// because a busy machine makes speech only just as fast as it is spoken.
-const (
-	firstLength = 45
-	mostLength  = 120
-	leastLength = 12 // shorter ones are joined with the next: a word alone sounds odd
-)
+// The lengths of clauses, in characters. The first is short, because somebody waits for its sound; the second and third
+// are not much longer than the one before, because they are made while that one is heard; none is long, because a busy
+// machine makes speech only just as fast as it is spoken.
+var lengths = []int{45, 65, 95, 120}
+
+// leastLength is what a clause has at least, if it can: a word alone sounds odd.
+const leastLength = 12
+
+// lengthOf is the longest that clause n may be, counted from 0, openers not counted.
+func lengthOf(n int) int { return lengths[min(n, len(lengths)-1)] }
 
 //go:embed openers.txt
 var openerData string
@@ -58,14 +61,13 @@ type part struct {
 func Split(text string) []string {
 	var out []string
 	for _, paragraph := range strings.Split(text, "\n") {
-		out = append(out, join(parts(paragraph), len(out) == 0)...)
+		out = join(out, parts(paragraph))
 	}
 	return out
 }
 
-// join makes clauses of parts: as many parts in one as fit, but the first one short.
-func join(list []part, first bool) []string {
-	var out []string
+// join adds clauses made of parts: as many parts in one as fit.
+func join(out []string, list []part) []string {
 	current := ""
 	flush := func() {
 		if current != "" {
@@ -74,23 +76,25 @@ func join(list []part, first bool) []string {
 		}
 	}
 	for _, p := range list {
-		for _, t := range cut(p.text, first && len(out) == 0 && current == "") {
-			opening := first && len(out) == 0
-			limit := mostLength
-			if opening {
-				limit = firstLength
+		text := p.text
+		for text != "" {
+			n := len(out)
+			if n > 0 && openers[strings.ToLower(out[0])] {
+				n--
 			}
-			together := current + " " + t
+			limit := lengthOf(n)
+			if current == "" {
+				current, text = cut(text, limit)
+				continue
+			}
+			together := current + " " + text
 			switch {
-			case current == "":
-				current = t
-			case opening && openers[strings.ToLower(current)],
-				opening && utf8.RuneCountInString(current) >= leastLength,
+			case len(out) == 0 && openers[strings.ToLower(current)],
+				n == 0 && utf8.RuneCountInString(current) >= leastLength,
 				utf8.RuneCountInString(together) > limit:
 				flush()
-				current = t
 			default:
-				current = together
+				current, text = together, ""
 			}
 		}
 	}
@@ -162,27 +166,14 @@ func init() {
 	}
 }
 
-// cut divides a part that is too long: before a word where a speaker may take breath, else between words, else
-// anywhere.
-func cut(text string, first bool) []string {
-	limit := mostLength
-	if first {
-		limit = firstLength
+// cut takes the beginning of a text that is too long: up to a word where a speaker may take breath, else between
+// words, else anywhere.
+func cut(text string, limit int) (head, rest string) {
+	if utf8.RuneCountInString(text) <= limit {
+		return text, ""
 	}
-	var out []string
-	for utf8.RuneCountInString(text) > limit {
-		at := breath(text, limit)
-		if at == 0 {
-			break
-		}
-		out = append(out, strings.TrimSpace(text[:at]))
-		text = strings.TrimSpace(text[at:])
-		limit = mostLength
-	}
-	if text != "" {
-		out = append(out, text)
-	}
-	return out
+	at := breath(text, limit)
+	return strings.TrimSpace(text[:at]), strings.TrimSpace(text[at:])
 }
 
 // breath is where to divide a text that is longer than limit.
@@ -208,5 +199,5 @@ func breath(text string, limit int) int {
 			best = i
 		}
 	}
-	return 0
+	return len(text)
 }

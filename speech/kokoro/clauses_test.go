@@ -11,7 +11,7 @@ func TestSplit(t *testing.T) {
 		{"", ""},
 		{" \n ", ""},
 		{"Hello.", "Hello."},
-		{"Sure, let me take a look. The build is green.", "Sure,|let me take a look. The build is green."},
+		{"Sure, let me take a look. The build is green.", "Sure,|let me take a look.|The build is green."},
 		{"Yes. The build is green.", "Yes.|The build is green."},
 		{"Hm, the build is green.", "Hm, the build is green."},
 		{"The build is green, and all the tests pass. We can ship it today.", "The build is green,|and all the tests pass. We can ship it today."},
@@ -33,7 +33,7 @@ func TestClausesAreShort(t *testing.T) {
 	long := strings.Repeat("this is a sentence without any sign that goes on and on ", 20)
 	list := Split(long + "\n" + strings.Repeat("x", 500) + "\n" + strings.Repeat("Short one. ", 40))
 	for i, c := range list {
-		if n := utf8.RuneCountInString(c); n > mostLength || i == 0 && n > firstLength {
+		if n := utf8.RuneCountInString(c); n > lengthOf(i) {
 			t.Errorf("clause %d has %d characters: %s", i, n, c)
 		}
 	}

@@ -35,6 +35,7 @@ type stream struct {
 	wake chan struct{} // there is more to send
 
 	mu      sync.Mutex
+	pace    pacer
 	tape    *tape.Tape
 	flushes []*flush
 	lastID  int64
@@ -79,8 +80,11 @@ func (s *stream) Write(pos int64, pcm []int16) error {
 	} else {
 		lost = 0
 	}
+	due := s.pace.due(pcm, int(s.tape.End()-s.tape.Sent()))
 	s.mu.Unlock()
-	signal(s.wake)
+	if due {
+		signal(s.wake)
+	}
 	if lost > 0 {
 		s.e.log.Warn("speech falls behind: audio dropped", "stream", s.o.Label, "ms", lost/16)
 		s.out.TryPush(lostFault(speech.KindBusy, lost, "the recogniser is too slow for what it is given"))

@@ -24,6 +24,8 @@ const (
 	turnContext = 8 * 16000
 	// maxBacklog is how many closed segments of a stream may wait for their text; with more, its client waits.
 	maxBacklog = 4
+	// stallAfter is how long a segment waits for audio that does not come.
+	stallAfter = 2 * time.Second
 	// fillGap is the longest gap that is heard as silence; over a longer one the stream is cut.
 	fillGap = 8000
 )
@@ -44,8 +46,9 @@ type stream struct {
 	m         *segment.Machine
 	tongue    tongue
 	ring      ring
-	part      []int16       // less than a frame
-	still     int           // soundless frames in a row
+	part      []int16 // less than a frame
+	still     int     // soundless frames in a row
+	clarity   clarity
 	arrived   time.Time     // when the latest audio came
 	order     []entry       // what must go out in order
 	ended     int64         // the latest segment that was closed
@@ -119,6 +122,9 @@ func (s *stream) run(ctx context.Context) error {
 	defer s.judges.Wait()
 	defer s.srv.lane.forget(s)
 	defer cancel()
+	// When audio stops coming in the middle of speech, that is its end: a participant was muted, or has left.
+	stalled := time.NewTimer(stallAfter)
+	defer stalled.Stop()
 	for {
 		in := s.in
 		if s.backlog() >= maxBacklog {
@@ -126,7 +132,14 @@ func (s *stream) run(ctx context.Context) error {
 		}
 		var err error
 		select {
+		case <-stalled.C:
+			if in == nil {
+				stalled.Reset(stallAfter)
+				continue
+			}
+			err = s.apply(ctx, s.m.Flush(0))
 		case x := <-in:
+			stalled.Reset(stallAfter)
 			err = s.take(ctx, x)
 		case r := <-s.results:
 			err = s.answer(ctx, r)
@@ -212,6 +225,7 @@ func (s *stream) hear(ctx context.Context, pcm []int16) error {
 		if err != nil {
 			return &speech.Error{Kind: speech.KindInternal, Op: "voice activity", Err: err}
 		}
+		s.clarity.hear(frame, prob)
 		if err := s.apply(ctx, s.m.Frame(frame, prob)); err != nil {
 			return err
 		}
@@ -230,10 +244,7 @@ const (
 // prob is the probability that a frame is speech.
 func (s *stream) prob(ctx context.Context, frame []int16) (float64, error) {
 	if slices.ContainsFunc(frame, func(v int16) bool { return v >= soundless || v <= -soundless }) {
-		if s.still > muted {
-			s.ear.Reset()
-		}
-		s.still = 0
+		s.still = 0 // the ear remembers silence, which is what there was
 	} else if s.still++; s.still > muted {
 		return 0, nil
 	}
@@ -323,7 +334,7 @@ func (s *stream) decode(ctx context.Context, d segment.Decode) {
 	lang, large := s.tongue.choose(d.Kind, d.Speech)
 	j := &job{
 		owner: s, id: d.ID, seg: d.Seg, kind: d.Kind, large: large, start: d.Start, onset: d.Onset,
-		req: whisper.Request{PCM: s.ring.read(d.Start, d.End), Lang: lang, Pad: whisper.FinalPad, Words: s.o.Words},
+		req: whisper.Request{PCM: s.ring.read(d.Start, d.End), Lang: lang, Pad: s.clarity.pad(), Words: s.o.Words},
 		done: func(j *job, res whisper.Result, err error) {
 			// The loop asks for few at a time, so the channel has room and the lane does not wait.
 			s.post(ctx, result{job: j, res: res, err: err})
@@ -428,6 +439,9 @@ func (s *stream) settle() error {
 				return err
 			}
 		case segment.Flushed:
+			if x.ID == 0 {
+				break // nobody asked: the audio had stopped
+			}
 			if err := s.c.send(wire.TypeFlushed, wire.Flush{ID: x.ID}); err != nil {
 				return err
 			}

@@ -225,10 +225,13 @@ func ReceiptOf(a turn.PublishAnswer) Receipt {
 	r := Receipt{Delivered: a.Delivered, Dropped: a.Dropped, Reason: a.Reason, Superseded: a.Superseded, Turn: a.Turn,
 		LastTurn: a.LastTurn, PrefixSkipped: a.PrefixSkipped, AlreadySaid: a.AlreadySaid}
 	if a.Delivered {
-		r.MessageID = "say-" + strconv.Itoa(a.Message)
+		r.MessageID = MessageID(a.Message)
 	}
 	return r
 }
 
+// MessageID is what a host knows a publish by that was taken; n counts those of a meeting, from 1 on.
+func MessageID(n int) string { return "say-" + strconv.Itoa(n) }
+
 // Ended is the receipt for a publish to a meeting that is over.
-func Ended() Receipt { return Receipt{Reason: "meeting-ended"} }
+func Ended() Receipt { return Receipt{Reason: ReasonEnded} }

@@ -54,6 +54,7 @@ type attendance struct {
 	nextID   int
 	gone     bool // concluded
 	lastSeq  int64
+	channel  *Event // that opened the conversation; nil: there is none
 }
 
 func newAttendance(k *Keeper, row store.Meeting, set files.Set, name string) *attendance {
@@ -337,6 +338,15 @@ func (a *attendance) reported(r wire.Report) {
 		a.final, a.ended = r.Ended, time.Now()
 	}
 	ev := a.note(r)
+	if r.OptOut != nil {
+		a.log.forgetText()
+	}
+	if r.Channel != nil {
+		if a.channel = nil; r.Channel.Open {
+			opened := ev
+			a.channel = &opened
+		}
+	}
 	a.mu.Unlock()
 	if r.OptOut != nil {
 		a.k.forget(a.row.Tenant, a.row.ID)
@@ -450,6 +460,10 @@ func (a *attendance) conclude() {
 		a.status.RecordingSeconds, a.status.RecordingBytes, a.status.RecordingParts, a.status.RecordingGapS = rec.Seconds, rec.Bytes, rec.Parts, rec.Gap
 	}
 	var told []Event
+	if a.channel != nil { // the worker could not say it
+		a.channel = nil
+		told = append(told, a.note(wire.Report{At: time.Now().UnixMilli(), Channel: &wire.Channel{Why: "ended"}}))
+	}
 	if final == nil {
 		a.ended = time.Now()
 		e := reason.Ending()

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 const (
 	eventBound  = 1024 // events of a meeting
 	chatBound   = 1000 // messages of a meeting
+	toldBound   = 256  // messages of a meeting's channel whose words are kept
 	listenBound = 1024 // events that wait for one watcher
 )
 
@@ -27,7 +29,10 @@ type Event struct {
 }
 
 // Partial says whether the event is unfinished speech, the first to be lost by a slow reader.
-func (e Event) Partial() bool { return e.Report.Transcript != nil && !e.Report.Transcript.Final }
+func (e Event) Partial() bool {
+	r := e.Report
+	return r.Transcript != nil && !r.Transcript.Final || r.Message != nil && r.Message.Partial
+}
 
 // Message is a chat message and when it came.
 type Message struct {
@@ -41,6 +46,17 @@ type eventLog struct {
 	events []Event
 	chat   []Message
 	lost   int64 // chat messages that were pushed out
+	told   int   // messages of the channel whose words are kept
+}
+
+// bareMessages drops the words of the oldest messages over the bound.
+func (l *eventLog) bareMessages() {
+	for i := 0; i < len(l.events) && l.told > toldBound; i++ {
+		if l.events[i].Report.Message != nil {
+			l.events[i].Report.Message = nil
+			l.told--
+		}
+	}
 }
 
 // add numbers an event and remembers it.
@@ -57,8 +73,18 @@ func (l *eventLog) add(ev *Event) {
 		kept.Report.Transcript = &bare
 	}
 	l.events = append(l.events, kept)
+	if ev.Report.Message != nil {
+		l.told++
+		l.bareMessages()
+	}
 	if len(l.events) > eventBound {
-		l.events = append(l.events[:0:0], l.events[len(l.events)-eventBound*3/4:]...)
+		gone := l.events[:len(l.events)-eventBound*3/4]
+		for _, e := range gone {
+			if e.Report.Message != nil {
+				l.told--
+			}
+		}
+		l.events = append(l.events[:0:0], l.events[len(gone):]...)
 	}
 	if c := ev.Report.Chat; c != nil {
 		l.chat = append(l.chat, Message{At: time.UnixMilli(ev.Report.At), Chat: *c})
@@ -87,10 +113,20 @@ func (l *eventLog) since(cursor int64, limit int) (events []Event, missed bool) 
 
 // forgetText removes what people said from what is remembered.
 func (l *eventLog) forgetText() {
+	l.told = 0
 	for i := range l.events {
+		l.events[i].Report.Message = nil
+		if t := l.events[i].Report.TurnExtended; t != nil {
+			l.events[i].Report.TurnExtended = &wire.TurnExtended{TurnSeq: t.TurnSeq}
+		}
+		if s := l.events[i].Report.Interrupted; s != nil {
+			bare := *s
+			bare.Said, bare.Unsaid, bare.With = "", "", ""
+			l.events[i].Report.Interrupted = &bare
+		}
 		if s := l.events[i].Report.Speech; s != nil {
 			bare := *s
-			bare.Said, bare.Unsaid = "", ""
+			bare.Said, bare.Unsaid, bare.With = "", "", ""
 			l.events[i].Report.Speech = &bare
 		}
 	}
@@ -259,15 +295,14 @@ func (h *hub) publish(ev Event) {
 	}
 }
 
-// makeRoom drops the oldest partial, else the oldest event.
+// makeRoom drops the oldest partial, else the oldest event that neither begins nor ends a conversation.
 func (w *watcher) makeRoom() {
-	for i := range w.queue {
-		if w.queue[i].Partial() {
-			w.queue = append(w.queue[:i:i], w.queue[i+1:]...)
-			return
-		}
+	i := slices.IndexFunc(w.queue, Event.Partial)
+	if i < 0 {
+		i = slices.IndexFunc(w.queue, func(e Event) bool { return e.Report.Channel == nil })
 	}
-	w.queue = w.queue[1:]
+	i = max(i, 0)
+	w.queue = append(w.queue[:i:i], w.queue[i+1:]...)
 }
 
 func (w *watcher) wake() {

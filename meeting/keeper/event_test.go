@@ -146,3 +146,46 @@ func TestTheFirstWatcherHearsWhatCameBefore(t *testing.T) {
 		t.Errorf("%q, %q", x, y)
 	}
 }
+
+func TestMessagesOfTheChannelAreKeptForAWhileAndForgotten(t *testing.T) {
+	var l eventLog
+	told := func() (n int) {
+		for _, e := range l.events {
+			if e.Report.Message != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for range toldBound + 10 {
+		ev := Event{Report: wire.Report{Message: &wire.Told{Body: []byte(`{}`)}}}
+		l.add(&ev)
+	}
+	if got := told(); got != toldBound {
+		t.Errorf("%d messages have their words, want the last %d", got, toldBound)
+	}
+	partial := Event{Report: wire.Report{Message: &wire.Told{Partial: true}}}
+	if l.add(&partial); partial.Cursor != 0 {
+		t.Error("unfinished text is remembered")
+	}
+	extended := Event{Report: wire.Report{TurnExtended: &wire.TurnExtended{TurnSeq: 7, TurnText: "so", SoFar: "well"}}}
+	l.add(&extended)
+	l.forgetText()
+	events, _ := l.since(0, 0)
+	for _, e := range events {
+		if e.Report.Message != nil {
+			t.Fatal("a message kept its words")
+		}
+	}
+	if last := events[len(events)-1].Report.TurnExtended; *last != (wire.TurnExtended{TurnSeq: 7}) {
+		t.Errorf("a reopened turn kept its words: %+v", last)
+	}
+}
+
+func TestTheBeginningOfAConversationIsNotLost(t *testing.T) {
+	w := &watcher{queue: []Event{{Report: wire.Report{Channel: &wire.Channel{Open: true}}}, {Cursor: 2}, {Cursor: 3}}}
+	w.makeRoom()
+	if len(w.queue) != 2 || w.queue[0].Report.Channel == nil || w.queue[1].Cursor != 3 {
+		t.Errorf("the queue is %+v", w.queue)
+	}
+}

@@ -375,6 +375,23 @@ func (k *Keeper) List(ctx context.Context, t tenant.ID, limit int) ([]Status, er
 	return out, nil
 }
 
+// Conversations are the channels that are open now, as the events that opened them. Who watches and then asks misses
+// none, but may hear of one twice.
+func (k *Keeper) Conversations() []Event {
+	k.mu.Lock()
+	all := append([]*attendance(nil), k.order...)
+	k.mu.Unlock()
+	var out []Event
+	for _, a := range all {
+		a.mu.Lock()
+		if a.channel != nil && !a.gone {
+			out = append(out, *a.channel)
+		}
+		a.mu.Unlock()
+	}
+	return out
+}
+
 // Running is how many meetings this process attends.
 func (k *Keeper) Running() int {
 	k.mu.Lock()
@@ -405,6 +422,20 @@ func (k *Keeper) Command(ctx context.Context, t tenant.ID, id string, c wire.Com
 		return wire.Answer{}, over(meeting.Reason(row.Reason))
 	}
 	return a.command(ctx, c)
+}
+
+// Tell passes on what nobody answers: a chunk or a completion. What comes for a meeting that is not here is dropped.
+func (k *Keeper) Tell(ctx context.Context, t tenant.ID, id string, c wire.Command) error {
+	a := k.find(t, id)
+	if a == nil {
+		_, err := k.o.Book.Get(ctx, t, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return ErrNotFound
+		}
+		return err
+	}
+	_ = a.send(wire.KindCommand, "", c) // a worker that is gone hears nothing, and what is too long is no chunk
+	return nil
 }
 
 func over(r meeting.Reason) *wire.Error {

@@ -1,5 +1,7 @@
 package wire
 
+import "parley/transcript"
+
 // Command is one thing to do; exactly one member is set.
 type Command struct {
 	// TimeoutMS is how long the caller waits for the answer; zero: 30 s. The command is canceled then.
@@ -14,6 +16,13 @@ type Command struct {
 	Leave         *Empty         `json:"leave,omitempty"`
 	Answer        *Choice        `json:"answer,omitempty"`
 	Status        *Empty         `json:"status,omitempty"`
+
+	// Of the conversation. A chunk and a completion that come without an id are not answered.
+	Publish  *Publish  `json:"publish,omitempty"`
+	Chunk    *Chunk    `json:"chunk,omitempty"`
+	Complete *Complete `json:"complete,omitempty"`
+	Draft    *Draft    `json:"draft,omitempty"`
+	Settings *Settings `json:"settings,omitempty"`
 }
 
 // Name says which command it is; empty when this side knows none of its members.
@@ -37,8 +46,57 @@ func (c Command) Name() string {
 		return "answer"
 	case c.Status != nil:
 		return "status"
+	case c.Publish != nil:
+		return "publish"
+	case c.Chunk != nil:
+		return "chunk"
+	case c.Complete != nil:
+		return "complete"
+	case c.Draft != nil:
+		return "draft"
+	case c.Settings != nil:
+		return "settings"
 	}
 	return ""
+}
+
+// Publish is text of the agent for the channel. It is answered when it is in line, or refused.
+type Publish struct {
+	Text string `json:"text"`
+	// Turn is the turn that it answers; 0: the current one.
+	Turn int64 `json:"turn_seq,omitempty"`
+	// Stream names the stream of chunks that it concludes.
+	Stream string `json:"stream,omitempty"`
+}
+
+// Chunk is a piece of what the agent is writing.
+type Chunk struct {
+	Stream string `json:"stream"`
+	Index  int    `json:"index"`
+	Delta  string `json:"delta"`
+	Turn   int64  `json:"turn_seq,omitempty"`
+	// Speculative is the host's word that it may be said before it is published.
+	Speculative bool `json:"speculative,omitempty"`
+}
+
+// Complete ends a stream of chunks.
+type Complete struct {
+	Stream    string `json:"stream"`
+	Text      string `json:"text,omitempty"`
+	Cancelled bool   `json:"cancelled,omitempty"`
+}
+
+// Draft is an answer in preparation; an empty text clears it.
+type Draft struct {
+	Text    string `json:"text"`
+	Ready   bool   `json:"ready,omitempty"`
+	ForTurn int64  `json:"for_turn_seq,omitempty"`
+}
+
+// Settings are new settings of the turn engine, by name, as turn.Settings reads them. Names that are not known are
+// ignored.
+type Settings struct {
+	Turn map[string]string `json:"turn"`
 }
 
 // Empty has nothing to say.
@@ -93,6 +151,29 @@ type Answer struct {
 	// Deleted is the receipt of a deletion.
 	Deleted *Deleted `json:"deleted,omitempty"`
 	Status  *Status  `json:"status,omitempty"`
+	// Publish and Draft are receipts; a refusal is one, too, and no Error.
+	Publish *Published `json:"publish,omitempty"`
+	Draft   *Drafted   `json:"draft,omitempty"`
+}
+
+// Published is the receipt of a publish.
+type Published struct {
+	Delivered     bool   `json:"delivered"`
+	Dropped       bool   `json:"dropped,omitempty"`
+	Reason        string `json:"reason,omitempty"`
+	Message       int    `json:"message,omitempty"` // its number, from 1 on
+	Superseded    bool   `json:"superseded,omitempty"`
+	Turn          int64  `json:"turn_seq,omitempty"`
+	LastTurn      int64  `json:"last_turn_seq,omitempty"`
+	PrefixSkipped bool   `json:"prefix_skipped,omitempty"`
+	AlreadySaid   string `json:"already_said,omitempty"`
+}
+
+// Drafted is the receipt of a draft.
+type Drafted struct {
+	OK       bool   `json:"ok"`
+	Reason   string `json:"reason,omitempty"`
+	Sentence string `json:"sentence,omitempty"`
 }
 
 // Error is a refusal or a failure: a code for the agent and a sentence for a person.
@@ -135,6 +216,24 @@ type SpeechResult struct {
 	CutAfterMS int64   `json:"cut_after_ms,omitempty"`
 	MuteError  string  `json:"mute_error,omitempty"`
 	MicOpen    bool    `json:"mic_open,omitempty"`
+	// Kind is where it came from: speak, file, stream (the channel) or acknowledgement.
+	Kind string `json:"kind,omitempty"`
+	// BargeIn says that somebody's voice cut it off; By who, when known, and With with what.
+	BargeIn bool                `json:"barge_in,omitempty"`
+	By      *transcript.Speaker `json:"interrupted_by,omitempty"`
+	With    string              `json:"interrupted_with,omitempty"`
+	Proof   *Proof              `json:"proof,omitempty"`
+}
+
+// Proof is what shows that an utterance was heard in the meeting.
+type Proof struct {
+	Heard string `json:"heard"` // true, false, unknown
+	// LevelDB is the loudest moment at the microphone's source while it played, in dBFS; nil: not measured.
+	LevelDB *float64 `json:"level_db,omitempty"`
+	// Microphone is the worst that the page showed meanwhile: on, off, blocked, unknown.
+	Microphone string `json:"microphone"`
+	// Shown is whether the page showed us speaking: yes, no, or empty where it never shows that.
+	Shown string `json:"shown,omitempty"`
 }
 
 // Sent proves a chat message.

@@ -1,6 +1,10 @@
 package wire
 
-import "parley/transcript"
+import (
+	"encoding/json"
+
+	"parley/transcript"
+)
 
 // Report is one event of a meeting; exactly one member is set beside Seq and At. The process numbers them from 1 on.
 type Report struct {
@@ -22,6 +26,10 @@ type Report struct {
 	Fault             *Fault        `json:"fault,omitempty"`
 	Rejoined          *Rejoined     `json:"rejoined,omitempty"`
 	Ended             *Ended        `json:"ended,omitempty"`
+	// Message is for whoever hears the meeting's channel: a channel.Message.
+	Message *Told `json:"message,omitempty"`
+	// Channel says that the conversation has begun or ended.
+	Channel *Channel `json:"channel,omitempty"`
 	// Status is the whole state after something changed. It is no event: only the last one matters.
 	Status *Status `json:"status,omitempty"`
 }
@@ -59,6 +67,10 @@ func (r Report) Name() string {
 		return "rejoined"
 	case r.Ended != nil:
 		return "ended"
+	case r.Message != nil:
+		return "message"
+	case r.Channel != nil:
+		return "channel"
 	case r.Status != nil:
 		return "status"
 	}
@@ -67,7 +79,23 @@ func (r Report) Name() string {
 
 // Droppable says that a report may be lost when its reader does not keep up: another one follows soon that says more.
 func (r Report) Droppable() bool {
-	return r.Status != nil || r.People != nil || (r.Transcript != nil && !r.Transcript.Final)
+	return r.Status != nil || r.People != nil || (r.Transcript != nil && !r.Transcript.Final) || (r.Message != nil && r.Message.Partial)
+}
+
+// Told is what the agent is told. Its text is what people said: it is kept in memory only, for a while, and goes with
+// the transcript.
+type Told struct {
+	Partial bool            `json:"partial,omitempty"` // a newer one follows soon
+	Body    json.RawMessage `json:"body"`              // a channel.Message
+}
+
+// Channel is the beginning or the end of a conversation.
+type Channel struct {
+	Open bool `json:"open"`
+	// Speculative says that streamed text is said where the host marks it so.
+	Speculative bool `json:"speculative,omitempty"`
+	// Why it ended: ended, objection, off.
+	Why string `json:"why,omitempty"`
 }
 
 // StateChange is a step of the lifecycle.
@@ -171,7 +199,10 @@ type Stopped struct {
 
 // TurnExtended says that a speaker went on after their turn had been given to the agent.
 type TurnExtended struct {
-	TurnSeq int64 `json:"turn_seq"`
+	TurnSeq  int64               `json:"turn_seq"`
+	TurnText string              `json:"turn_text,omitempty"`
+	SoFar    string              `json:"text_so_far,omitempty"`
+	Speaker  *transcript.Speaker `json:"speaker,omitempty"`
 }
 
 // MicOpen warns that the microphone may still be on although nothing plays.

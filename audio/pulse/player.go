@@ -208,13 +208,13 @@ func raise(n *atomic.Int64, to int64) {
 
 // drop forgets what is left of a speech. What the server holds of it is overwritten by the loop.
 func (p *Player) drop(s *Playing, why error) {
-	if s.ended && s.waiting == 0 && p.clock.at(time.Now()) >= s.last() {
-		return // it is over anyhow
+	if s.dropped || (s.ended && s.waiting == 0 && p.clock.at(time.Now()) >= s.last()) {
+		return // it is over anyhow; silencing it once more would cut off its fade
 	}
 	if s.failed == nil {
 		s.failed = why
 	}
-	s.ended = true
+	s.ended, s.dropped = true, true
 	s.parts, s.waiting = nil, 0
 	s.room.Broadcast()
 	p.hush = p.hush || len(s.spans) > 0

@@ -69,6 +69,7 @@ type Playing struct {
 	sent    int64
 	ended   bool  // no more will come
 	failed  error // why it ended before its time
+	dropped bool  // what the server holds of it is to be silenced, once
 	spans   []span
 	isOn    bool // started
 	starved bool // the silence that is being sent is for want of the next piece

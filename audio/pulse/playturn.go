@@ -18,6 +18,8 @@ const (
 	fadeOut = audio.SpeakRate * 4 / 1000
 	// margin is left alone when what the server holds is sent again: the sink may take it while we ask and answer.
 	margin = audio.SpeakRate / 1000
+	// nextBlock is how near the sink's next block may be for a change still to come before it.
+	nextBlock = 2 * time.Millisecond
 )
 
 // turn does all that is due: it is the whole work of the loop, under the lock. The error means that the link is gone.
@@ -163,13 +165,13 @@ func (p *Player) silence() error {
 	p.hush = false
 	from := p.end
 	for _, s := range p.queue {
-		if s.failed != nil && len(s.spans) > 0 {
+		if s.dropped && len(s.spans) > 0 {
 			from = min(from, max(at, s.spans[0].at))
 		}
 	}
 	held := p.recent[len(p.recent)-int(p.end-from):]
 	for _, s := range p.queue {
-		if s.failed == nil {
+		if !s.dropped {
 			s.unsend(from, held)
 		} else {
 			s.cut(from + fadeOut)
@@ -207,9 +209,19 @@ func (p *Player) overwrite(at int64) error {
 	return p.link.sendAt(p.stream, seek{seekAbsolute, 2 * at}, p.bytes(p.pcm))
 }
 
-// rewind finds the first index that can still be changed.
+// rewind finds the first index that can still be changed. The sink takes a block at a time, and what is sent for a
+// place that it has just taken is lost, the first part of a fade with it: when it is about to take one, that is
+// waited for.
 func (p *Player) rewind() (int64, error) {
 	at, err := p.timing()
+	for range 2 {
+		left := p.clock.time(at).Sub(time.Now())
+		if err != nil || left > nextBlock {
+			break
+		}
+		time.Sleep(max(left, 0) + nextBlock/4)
+		at, err = p.timing()
+	}
 	return min(p.end, max(at+margin, p.end-int64(len(p.recent)))), err
 }
 

@@ -36,7 +36,7 @@ lint: ## linters, licences and known vulnerabilities of dependencies; what canno
 
 docs: ## the pages that are made from code
 	@$(GO) test ./internal/settings -run TheDocs -update
-	@$(GO) test ./tool ./turn ./meeting -update >/dev/null
+	@$(GO) test ./tool ./turn ./meeting ./internal/rules -update >/dev/null
 
 bench: setup ## figures of this machine
 	@bin/parley bench seat

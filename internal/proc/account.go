@@ -1,11 +1,14 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"syscall"
 )
 
 // Account is a system user that children may run as.
@@ -42,19 +45,39 @@ func Lookup(name string) (*Account, error) {
 	return a, nil
 }
 
-// RunDir makes a new folder with a short path, for sockets (their paths end at 108 bytes) and temporary
-// profiles. It is 0700 and belongs to the account; the caller removes it.
+// longestRunDir leaves room for the names of sockets: their paths end at 108 bytes.
+const longestRunDir = 70
+
+// RunDir makes a new folder with a short path, for sockets and temporary profiles. It is 0700 and belongs to the
+// account; the caller removes it.
 //
-// The folder lies in base, or in the system's temporary folder when base is empty.
+// The folder lies in base. When base is empty it lies in the system's temporary folder, or, where that is too deep
+// for sockets or closed to the account, in the next common one.
 func RunDir(base string, a *Account) (string, error) {
+	bases := []string{base}
 	if base == "" {
-		base = os.TempDir()
+		bases = []string{os.TempDir(), "/tmp", "/var/tmp"}
+	}
+	var whys []error
+	for _, b := range bases {
+		dir, err := runDir(b, a)
+		if err == nil {
+			return dir, nil
+		}
+		whys = append(whys, err)
+	}
+	return "", errors.Join(whys...)
+}
+
+func runDir(base string, a *Account) (string, error) {
+	if closed := closedTo(base, a); closed != "" {
+		return "", fmt.Errorf("run folder: %s is closed to the user %s, who runs browser and sound; set TMPDIR to a folder that it can enter", closed, a.Name)
 	}
 	dir, err := os.MkdirTemp(base, "parley-")
 	if err != nil {
 		return "", fmt.Errorf("run folder: %w", err)
 	}
-	if len(dir) > 70 {
+	if len(dir) > longestRunDir {
 		_ = os.Remove(dir)
 		return "", fmt.Errorf("run folder %s is too long for socket paths; set TMPDIR to a shorter folder", filepath.Dir(dir))
 	}
@@ -63,6 +86,38 @@ func RunDir(base string, a *Account) (string, error) {
 		return "", err
 	}
 	return dir, nil
+}
+
+// closedTo names the first folder on the way to a path, itself included, that the account cannot enter.
+func closedTo(path string, a *Account) string {
+	path, err := filepath.Abs(path)
+	if a == nil || err != nil {
+		return ""
+	}
+	var way []string
+	for p := path; ; p = filepath.Dir(p) {
+		way = append(way, p)
+		if p == filepath.Dir(p) {
+			break
+		}
+	}
+	for _, p := range slices.Backward(way) {
+		var st syscall.Stat_t
+		if syscall.Stat(p, &st) != nil {
+			return "" // making the folder says what is wrong
+		}
+		enter := uint32(0o001)
+		switch {
+		case st.Uid == a.UID:
+			enter = 0o100
+		case st.Gid == a.GID || slices.Contains(a.Groups, st.Gid):
+			enter = 0o010
+		}
+		if st.Mode&enter == 0 {
+			return p
+		}
+	}
+	return ""
 }
 
 // Own gives a file or folder to the account; nil leaves it as it is.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -254,5 +255,47 @@ func TestTheDeadOfOtherSessionsAreReapedAtTheSecondLook(t *testing.T) {
 	}
 	if n := zombies(); n != 0 {
 		t.Errorf("%d zombies are left", n)
+	}
+}
+
+// A run folder is never made where its user cannot come.
+func TestRunDirIsOpenToItsAccount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives folders to others")
+	}
+	a := &Account{Name: "somebody", UID: 12345, GID: 12345, Groups: []uint32{777}}
+	open := t.TempDir()
+	for p := open; p != os.TempDir() && p != "/"; p = filepath.Dir(p) {
+		if err := os.Chmod(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed := filepath.Join(open, "closed")
+	below := filepath.Join(closed, "below")
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := RunDir(below, a); err == nil || !strings.Contains(err.Error(), closed+" is closed to the user somebody") {
+		t.Errorf("below a closed folder: %v", err)
+	}
+	t.Setenv("TMPDIR", below)
+	dir, err := RunDir("", a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(dir)
+	if strings.HasPrefix(dir, closed) {
+		t.Errorf("made in %s", dir)
+	}
+	for mode, gid := range map[os.FileMode]int{0o750: 777, 0o710: 12345, 0o711: 0} {
+		if err := errors.Join(os.Chown(closed, 0, gid), os.Chmod(closed, mode)); err != nil {
+			t.Fatal(err)
+		}
+		if c := closedTo(below, a); c != "" {
+			t.Errorf("%v of group %d: %s is closed", mode, gid, c)
+		}
 	}
 }

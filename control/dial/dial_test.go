@@ -69,7 +69,7 @@ func TestTheOuterStatusSaysNothing(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			b, err := o.Reply(time.Now, c.inner)
+			b, err := o.Reply(time.Now, c.inner, nil)
 			if err != nil {
 				t.Error(err)
 			}

@@ -130,8 +130,10 @@ type Opened struct {
 	ID        wire.RequestID
 	Request   wire.Request
 	Malformed bool // the seal was right and the plaintext was not; answer with wire.CodeInvalid
-	gate      *Gate
-	sealer    *wire.Sealer
+	// Took are how long taking the challenge and opening the seal took, for diagnosis.
+	Took   struct{ Challenge, Decrypt time.Duration }
+	gate   *Gate
+	sealer *wire.Sealer
 }
 
 // Action opens a sealed action. Its challenge is used up, whether it opens or not.
@@ -141,9 +143,11 @@ func (g *Gate) Action(now time.Time, header string, body []byte) (*Opened, error
 	if !ok || err != nil {
 		return nil, g.refuse()
 	}
+	begin := time.Now()
 	g.mu.Lock()
 	h, ok := g.out.Take(now, a.Challenge, p)
 	g.mu.Unlock()
+	taken := time.Now()
 	if !ok {
 		return nil, g.refuse()
 	}
@@ -154,6 +158,7 @@ func (g *Gate) Action(now time.Time, header string, body []byte) (*Opened, error
 	}
 	defer clear(plain)
 	o := &Opened{Principal: p, ID: a.Request, gate: g, sealer: sealer}
+	o.Took.Challenge, o.Took.Decrypt = taken.Sub(begin), time.Since(taken)
 	if o.Request, err = wire.ParseRequest(plain); err != nil {
 		o.Malformed = true
 	}
@@ -166,8 +171,13 @@ func (g *Gate) Action(now time.Time, header string, body []byte) (*Opened, error
 }
 
 // Reply seals the answer, unless the principal died in the meantime: then nothing of it leaves, and neither does
-// anything if it dies while the seal is made. now is the time after the work.
-func (o *Opened) Reply(now func() time.Time, r wire.Reply) ([]byte, error) {
+// anything if it dies while the seal is made. now is the time after the work. release, where there is one, guards the
+// answer: when it says no before the seal is made, the caller is told of a conflict instead; when it says no
+// afterwards, nothing leaves.
+func (o *Opened) Reply(now func() time.Time, r wire.Reply, release func() bool) ([]byte, error) {
+	if release != nil && r.OK() && !release() {
+		r, release = wire.Reply{Code: wire.CodeConflict}, nil
+	}
 	plain, err := r.Bytes()
 	if err != nil {
 		o.sealer.Drop()
@@ -187,7 +197,7 @@ func (o *Opened) Reply(now func() time.Time, r wire.Reply) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal the reply: %w", err)
 	}
-	if !o.gate.live(now(), o.Principal) {
+	if !o.gate.live(now(), o.Principal) || release != nil && r.OK() && !release() {
 		clear(sealed)
 		return nil, o.gate.refuse()
 	}

@@ -75,7 +75,7 @@ func TestARoundTrip(t *testing.T) {
 	if o.Request.Action != "sessions" || string(o.Request.Args) != "{}" || o.Principal != agent || o.Malformed {
 		t.Errorf("opened %+v", o)
 	}
-	reply, err := o.Reply(at(t0), wire.Reply{Result: json.RawMessage(`[{"id":"x"}]`)})
+	reply, err := o.Reply(at(t0), wire.Reply{Result: json.RawMessage(`[{"id":"x"}]`)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,11 +312,11 @@ func TestRevokedBetweenWorkAndReply(t *testing.T) {
 			delete(keys, agent)
 		}
 		return t0
-	}, wire.Reply{})
+	}, wire.Reply{}, nil)
 	if err != ErrRefused || reply != nil {
 		t.Errorf("revoked while sealing: %d bytes, %v", len(reply), err)
 	}
-	if reply, err := before.Reply(at(t0), wire.Reply{}); err != ErrRefused || reply != nil {
+	if reply, err := before.Reply(at(t0), wire.Reply{}, nil); err != ErrRefused || reply != nil {
 		t.Errorf("revoked before sealing: %d bytes, %v", len(reply), err)
 	}
 	g.Reconcile(t0)
@@ -380,12 +380,49 @@ func BenchmarkRoundTrip(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		reply, err := o.Reply(at(t0), wire.Reply{})
+		reply, err := o.Reply(at(t0), wire.Reply{}, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		if _, err := call.Read(reply); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestAGuardedAnswer: what must not leave any more does not, before and after the seal is made.
+func TestAGuardedAnswer(t *testing.T) {
+	g, e := start(t, keyring{agent: {1, 2, 3}}, Limits{})
+	result := wire.Reply{Result: json.RawMessage(`"secret"`)}
+	for _, c := range []struct {
+		name string
+		says []bool
+		code wire.Code
+		err  error
+	}{
+		{"may go", []bool{true, true}, "", nil},
+		{"changed before the seal", []bool{false}, wire.CodeConflict, nil},
+		{"changed while it was made", []bool{true, false}, "", ErrRefused},
+	} {
+		call, act := begin(t, g, e, t0)
+		o, err := g.Action(t0, act.Proof, act.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		b, err := o.Reply(at(t0), result, func() bool { asked++; return c.says[asked-1] })
+		if !errors.Is(err, c.err) || asked != len(c.says) {
+			t.Fatalf("%s: %v, asked %d times", c.name, err, asked)
+		}
+		if err != nil {
+			if b != nil {
+				t.Errorf("%s: %d bytes", c.name, len(b))
+			}
+			continue
+		}
+		r, err := call.Read(b)
+		if err != nil || r.Code != c.code || c.code != "" && r.Result != nil {
+			t.Errorf("%s: %+v, %v", c.name, r, err)
 		}
 	}
 }

@@ -17,49 +17,75 @@ type conns struct {
 
 type conn struct {
 	net     net.Conn
-	genuine bool
-	since   time.Time // of the refusals counted
-	refused int
+	genuine bool // a request on it was
+	busy    bool // a request is under way on it
+	since   time.Time
+	refused int // since then
+}
+
+// worth orders what may be closed to make room: strangers first, then who only keeps a connection, then work under way.
+func (c *conn) worth() int {
+	switch {
+	case !c.genuine:
+		return 0
+	case !c.busy:
+		return 1
+	}
+	return 2
 }
 
 type connKey struct{}
 
+// context is the server's ConnContext: it counts a new connection in, at the cost of the oldest of least worth.
 func (c *conns) context(ctx context.Context, n net.Conn) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, o := range c.open {
-		if o.net == n {
-			return context.WithValue(ctx, connKey{}, o)
-		}
-	}
 	o := &conn{net: n}
-	var out *conn
 	if len(c.open) >= c.limit {
-		out = c.open[0]
+		out := c.open[0]
 		for _, old := range c.open {
-			if !old.genuine {
+			if old.worth() < out.worth() {
 				out = old
-				break
 			}
 		}
+		_ = out.net.Close() // its own end reports to state
+		c.remove(out.net)
 	}
 	c.open = append(c.open, o)
-	if out != nil {
-		_ = out.net.Close() // its own end reports to state
-	}
 	return context.WithValue(ctx, connKey{}, o)
 }
 
+// state is the server's ConnState.
 func (c *conns) state(n net.Conn, s http.ConnState) {
-	if s != http.StateClosed && s != http.StateHijacked {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if s == http.StateClosed || s == http.StateHijacked {
+		c.remove(n)
+		return
+	}
+	for _, o := range c.open {
+		if o.net == n {
+			o.busy = s == http.StateActive
+		}
+	}
+}
+
+func (c *conns) remove(n net.Conn) {
 	for i, o := range c.open {
 		if o.net == n {
 			c.open = append(c.open[:i], c.open[i+1:]...)
 			return
+		}
+	}
+}
+
+// closeStrangers closes the connections on which nothing genuine came: the end does not wait for them.
+func (c *conns) closeStrangers() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.open {
+		if !o.genuine {
+			_ = o.net.Close()
 		}
 	}
 }

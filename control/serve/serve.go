@@ -13,20 +13,31 @@ import (
 	"time"
 
 	"parley/control/gate"
+	"parley/control/span"
 	"parley/control/wire"
 )
 
+// Answer is what came of an action.
+type Answer struct {
+	Reply wire.Reply
+	// Release is asked right before the sealed answer leaves, and once more after the seal; nil always lets it go. It
+	// must not wait for long.
+	Release func() bool
+}
+
 // Handle does one action of a genuine caller and says what came of it. It must return soon after ctx ends; a result that
 // comes later is dropped. It may be called by several goroutines at once.
-type Handle func(ctx context.Context, p wire.Principal, r wire.Request) wire.Reply
+type Handle func(ctx context.Context, p wire.Principal, r wire.Request) Answer
 
 // Options of a server; zero fields mean the defaults.
 type Options struct {
 	Timeout time.Duration    // for one action; wire.ActionTimeout
-	Conns   int              // connections at once; 256. One more closes the oldest that never was genuine
+	Conns   int              // connections at once; 64. One more closes the oldest that never was genuine
 	Refused int              // refusals in a minute before a connection is closed; 30
+	Running int              // actions of one principal at once, those counted that do not end; 16
 	Now     func() time.Time // for proofs, challenges and grants; time.Now
 	Log     *slog.Logger     // counts and kinds only; slog.Default
+	Spans   *span.Recorder   // nil records nothing
 }
 
 // Server is a running endpoint. Its owner calls Close.
@@ -59,10 +70,13 @@ func Start(g *gate.Gate, h Handle, o Options) (*Server, error) {
 		o.Timeout = wire.ActionTimeout
 	}
 	if o.Conns <= 0 {
-		o.Conns = 256
+		o.Conns = 64
 	}
 	if o.Refused <= 0 {
 		o.Refused = 30
+	}
+	if o.Running <= 0 {
+		o.Running = 16
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -96,7 +110,7 @@ func (s *Server) Late() int {
 }
 
 // Reconcile aborts the work of principals that are not live any more. Call it after each change of grants, and when the
-// next one expires. The work of others goes on.
+// next one expires. The work of others goes on. live must not call the server.
 func (s *Server) Reconcile(live func(wire.Principal) bool) {
 	s.gate.Reconcile(s.opt.Now())
 	s.mu.Lock()
@@ -117,6 +131,7 @@ func (s *Server) Close(ctx context.Context) error {
 		(*cancel)(ErrClosed)
 	}
 	s.mu.Unlock()
+	s.conns.closeStrangers()
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(err, s.http.Close())
@@ -158,7 +173,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		s.conns.genuine(r.Context())
-		answer, err := o.Reply(s.opt.Now, s.act(r.Context(), o))
+		trace := s.opt.Spans.Begin()
+		trace.Did(span.Challenge, o.Took.Challenge, false)
+		trace.Did(span.Decrypt, o.Took.Decrypt, false)
+		a := s.act(span.With(r.Context(), trace), o)
+		end := trace.Start(span.Encryption)
+		answer, err := o.Reply(s.opt.Now, a.Reply, a.Release)
+		end(err != nil)
+		trace.End(err != nil || !a.Reply.OK())
 		if err != nil {
 			s.refuse(w, r, arrived)
 			return
@@ -167,13 +189,32 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read takes the body of what could be a request of ours. Even one that cannot be is read to its end or its limit, so
-// that it costs the same.
+// longest is how long the body of a genuine request can be. A longer one is read and thrown away, so that strangers
+// cannot make us hold what cannot be genuine.
+func longest(route string) int64 {
+	if route == wire.RouteChallenge {
+		return wire.AskSize
+	}
+	return wire.MaxAction
+}
+
+// read takes the body of what could be a request of ours. Of one that cannot be, nothing is kept.
 func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxBody))
-	ok := err == nil && r.Method == http.MethodPost && r.Host == s.address && r.URL.RawQuery == "" &&
+	from := http.MaxBytesReader(w, r.Body, wire.MaxBody)
+	ok := r.Method == http.MethodPost && r.Host == s.address && r.URL.RawQuery == "" &&
 		(r.URL.Path == wire.RouteChallenge || r.URL.Path == wire.RouteAction) && gate.Headers(r.Header) == nil
-	return body, ok
+	var body []byte
+	var err error
+	if ok {
+		most := longest(r.URL.Path)
+		body, err = io.ReadAll(io.LimitReader(from, most+1))
+		ok = err == nil && int64(len(body)) <= most
+	}
+	if !ok {
+		_, _ = io.Copy(io.Discard, from) // too long and cut off are as good as wrong
+		return nil, false
+	}
+	return body, true
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, arrived time.Time) {
@@ -201,48 +242,63 @@ func (s *Server) write(w http.ResponseWriter, body []byte) {
 }
 
 // act does the action, and answers without it when its time is over.
-func (s *Server) act(ctx context.Context, o *gate.Opened) wire.Reply {
+func (s *Server) act(ctx context.Context, o *gate.Opened) Answer {
+	failed := func(c wire.Code) Answer { return Answer{Reply: wire.Reply{Code: c}} }
 	if o.Malformed {
-		return wire.Reply{Code: wire.CodeInvalid}
+		return failed(wire.CodeInvalid)
 	}
 	ctx, stop := context.WithTimeout(ctx, s.opt.Timeout)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.mu.Lock()
-	if s.closed {
+	mine := 0
+	for _, p := range s.running {
+		if p == o.Principal {
+			mine++
+		}
+	}
+	switch {
+	case s.closed:
 		s.mu.Unlock()
-		return wire.Reply{Code: wire.CodeFailed}
+		return failed(wire.CodeFailed)
+	case mine >= s.opt.Running:
+		s.mu.Unlock()
+		return failed(wire.CodeRateLimit)
 	}
 	s.running[&cancel] = o.Principal
 	s.work.Add(1)
 	s.mu.Unlock()
-	result := make(chan wire.Reply, 1)
+	result := make(chan Answer, 1)
 	go func() {
 		defer s.work.Done()
-		r := s.safely(ctx, o)
+		a := s.safely(ctx, o)
 		s.mu.Lock()
 		delete(s.running, &cancel)
-		if ctx.Err() != nil {
+		late := ctx.Err() != nil
+		if late {
 			s.late++
 		}
 		s.mu.Unlock()
-		result <- r
+		if late {
+			s.opt.Log.Warn("control: an action ended after its caller was answered; its result is dropped", "trace", span.From(ctx).ID())
+		}
+		result <- a
 	}()
 	select {
-	case r := <-result:
-		return r
+	case a := <-result:
+		return a
 	case <-ctx.Done():
-		return wire.Reply{Code: wire.CodeTimeout}
+		return failed(wire.CodeTimeout)
 	}
 }
 
 // safely does the action; one that panics has failed, and takes nobody else along.
-func (s *Server) safely(ctx context.Context, o *gate.Opened) (r wire.Reply) {
+func (s *Server) safely(ctx context.Context, o *gate.Opened) (a Answer) {
 	defer func() {
 		if recover() != nil { // what it panicked with could hold what a page said
-			s.opt.Log.Error("control: an action panicked")
-			r = wire.Reply{Code: wire.CodeFailed}
+			s.opt.Log.Error("control: an action panicked", "trace", span.From(ctx).ID())
+			a = Answer{Reply: wire.Reply{Code: wire.CodeFailed}}
 		}
 	}()
 	return s.handle(ctx, o.Principal, o.Request)

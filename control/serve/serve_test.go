@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"parley/control/gate"
 	"parley/control/serve"
 	"parley/control/sign"
+	"parley/control/span"
 	"parley/control/wire"
 )
 
@@ -88,12 +90,14 @@ func (r *rig) client(t testing.TB, p wire.Principal) *dial.Client {
 	return c
 }
 
-func echo(_ context.Context, p wire.Principal, r wire.Request) wire.Reply {
+func said(r wire.Reply) serve.Answer { return serve.Answer{Reply: r} }
+
+func echo(_ context.Context, p wire.Principal, r wire.Request) serve.Answer {
 	b, err := json.Marshal(p.ID + " " + r.Action)
 	if err != nil {
-		return wire.Reply{Code: wire.CodeFailed}
+		return said(wire.Reply{Code: wire.CodeFailed})
 	}
-	return wire.Reply{Result: b}
+	return said(wire.Reply{Result: b})
 }
 
 func TestOverTheNetwork(t *testing.T) {
@@ -168,11 +172,11 @@ func TestStrangersGetOneAnswer(t *testing.T) {
 
 func TestALateResultIsDropped(t *testing.T) {
 	release := make(chan struct{})
-	r := start(t, func(_ context.Context, _ wire.Principal, r wire.Request) wire.Reply {
+	r := start(t, func(_ context.Context, _ wire.Principal, r wire.Request) serve.Answer {
 		if r.Action == "stubborn" {
 			<-release
 		}
-		return wire.Reply{}
+		return serve.Answer{}
 	}, serve.Options{Timeout: 50 * time.Millisecond})
 	got, err := r.client(t, agent).Do(t.Context(), wire.Request{Action: "stubborn"})
 	if err != nil || got.Code != wire.CodeTimeout {
@@ -191,16 +195,16 @@ func TestALateResultIsDropped(t *testing.T) {
 
 func TestRevocationAbortsItsOwnWorkAlone(t *testing.T) {
 	started, free := make(chan string, 2), make(chan struct{})
-	r := start(t, func(ctx context.Context, p wire.Principal, _ wire.Request) wire.Reply {
+	r := start(t, func(ctx context.Context, p wire.Principal, _ wire.Request) serve.Answer {
 		started <- p.ID
 		select {
 		case <-ctx.Done():
 			if context.Cause(ctx) != serve.ErrRevoked {
-				return wire.Reply{Code: wire.CodeFailed}
+				return said(wire.Reply{Code: wire.CodeFailed})
 			}
 		case <-free:
 		}
-		return wire.Reply{Result: json.RawMessage(`"secret"`)}
+		return said(wire.Reply{Result: json.RawMessage(`"secret"`)})
 	}, serve.Options{})
 	type outcome struct {
 		who   string
@@ -229,7 +233,7 @@ func TestRevocationAbortsItsOwnWorkAlone(t *testing.T) {
 }
 
 func TestAPanicAndAMalformedActionFail(t *testing.T) {
-	r := start(t, func(context.Context, wire.Principal, wire.Request) wire.Reply { panic("x") }, serve.Options{})
+	r := start(t, func(context.Context, wire.Principal, wire.Request) serve.Answer { panic("x") }, serve.Options{})
 	if got, err := r.client(t, agent).Do(t.Context(), wire.Request{Action: "read"}); err != nil || got.Code != wire.CodeFailed {
 		t.Errorf("panic: %+v, %v", got, err)
 	}
@@ -241,7 +245,10 @@ func TestAPanicAndAMalformedActionFail(t *testing.T) {
 func TestOnlyBusyIsTriedAgain(t *testing.T) {
 	for code, want := range map[wire.Code]int{wire.CodeBusy: 4, wire.CodeConflict: 1, wire.CodeFailed: 1, wire.CodeDenied: 1} {
 		var n int
-		r := start(t, func(context.Context, wire.Principal, wire.Request) wire.Reply { n++; return wire.Reply{Code: code} }, serve.Options{})
+		r := start(t, func(context.Context, wire.Principal, wire.Request) serve.Answer {
+			n++
+			return said(wire.Reply{Code: code})
+		}, serve.Options{})
 		got, err := r.client(t, agent).Do(t.Context(), wire.Request{Action: "bookmarks:mutate"})
 		if err != nil || got.Code != code || n != want {
 			t.Errorf("%s: %d tries, %+v, %v", code, n, got, err)
@@ -289,4 +296,76 @@ func BenchmarkOverTheNetwork(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// TestWorkThatDoesNotEndIsBounded: an action that ignores its deadline holds one of its principal's places until it ends.
+func TestWorkThatDoesNotEndIsBounded(t *testing.T) {
+	release := make(chan struct{})
+	r := start(t, func(_ context.Context, p wire.Principal, _ wire.Request) serve.Answer {
+		if p == agent {
+			<-release
+		}
+		return serve.Answer{}
+	}, serve.Options{Timeout: 20 * time.Millisecond, Running: 2})
+	defer close(release)
+	c := r.client(t, agent)
+	for i, want := range []wire.Code{wire.CodeTimeout, wire.CodeTimeout, wire.CodeRateLimit} {
+		if got, err := c.Do(t.Context(), wire.Request{Action: "read"}); err != nil || got.Code != want {
+			t.Errorf("%d: %+v, %v", i, got, err)
+		}
+	}
+	if got, err := r.client(t, peer).Do(t.Context(), wire.Request{Action: "read"}); err != nil || !got.OK() {
+		t.Errorf("the peer: %+v, %v", got, err)
+	}
+}
+
+// TestTheEndDoesNotWaitForStrangers who hold a connection open and say nothing.
+func TestTheEndDoesNotWaitForStrangers(t *testing.T) {
+	r := start(t, echo, serve.Options{})
+	for _, say := range []string{"", "POST /control/v1/action HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"} {
+		n, err := net.Dial("tcp4", r.server.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = n.Close() })
+		if _, err := io.WriteString(n, say); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := r.client(t, agent).Do(t.Context(), wire.Request{Action: "read"}); err != nil || !got.OK() { // both are accepted by now
+		t.Fatalf("%+v, %v", got, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	begin := time.Now()
+	if err := r.server.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > 4*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestThePhasesOfAnAction(t *testing.T) {
+	var mu sync.Mutex
+	var got []span.Span
+	spans := new(span.Recorder)
+	spans.To(func(s span.Span) { mu.Lock(); defer mu.Unlock(); got = append(got, s) })
+	spans.Switch(true)
+	r := start(t, echo, serve.Options{Spans: spans})
+	if _, err := r.client(t, agent).Do(t.Context(), wire.Request{Action: "read"}); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	var names []span.Name
+	for _, s := range got {
+		names = append(names, s.Name)
+		if s.Trace != got[0].Trace || s.Failed || (s.Name == span.Request) != (s.Parent == "") {
+			t.Errorf("%+v", s)
+		}
+	}
+	if want := []span.Name{span.Challenge, span.Decrypt, span.Encryption, span.Request}; !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
+	}
 }

@@ -19,6 +19,9 @@ const (
 // Ask is the body of a request for a challenge: version(1) ‖ clientNonce(32).
 type Ask struct{ Nonce [IDSize]byte }
 
+// AskSize is the length of an ask.
+const AskSize = 1 + IDSize
+
 // Bytes is the ask on the wire.
 func (a Ask) Bytes() []byte { return append([]byte{version}, a.Nonce[:]...) }
 

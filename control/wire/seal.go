@@ -115,6 +115,9 @@ type Action struct {
 
 const actionFixed = 1 + IDSize + kemSize + RequestIDSize + 4
 
+// MaxAction is the longest sealed action there can be: MaxRequest is the limit inside.
+const MaxAction = actionFixed + MaxRequest + tagSize
+
 // Bytes is the action on the wire.
 func (a *Action) Bytes() []byte {
 	out := make([]byte, 0, actionFixed+len(a.Sealed))

@@ -310,14 +310,15 @@ func (d *Desk) Stream(c Conn, id string) (Channel, error) {
 func (d *Desk) Tell(m Message) []Action {
 	var out []Action
 	for _, c := range d.order {
-		if d.hears(c, m.Channel) {
+		if d.Hears(c, m.Channel) {
 			out = append(out, Send{c, m})
 		}
 	}
 	return out
 }
 
-func (d *Desk) hears(c Conn, id string) bool {
+// Hears says whether a connection has a channel open and may be told something in it.
+func (d *Desk) Hears(c Conn, id string) bool {
 	s, p, err := d.at(c, id)
 	if err != nil || p.shut || !s.grant.Incoming {
 		return false
@@ -328,5 +329,5 @@ func (d *Desk) hears(c Conn, id string) bool {
 
 // Taken says that somebody hears a channel: its text need not come as events, too.
 func (d *Desk) Taken(id string) bool {
-	return slices.ContainsFunc(d.order, func(c Conn) bool { return d.hears(c, id) })
+	return slices.ContainsFunc(d.order, func(c Conn) bool { return d.Hears(c, id) })
 }

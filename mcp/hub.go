@@ -38,7 +38,8 @@ type audience struct {
 }
 
 type attached struct {
-	changed func()
+	changed []func()
+	gone    func()
 	end     chan struct{}
 }
 
@@ -78,19 +79,25 @@ func (h *hub) audience(t tenant.ID) *audience {
 
 // attach gives a connection its MCPL session.
 func (h *hub) attach(c *conn) {
-	at := &attached{end: make(chan struct{})}
+	at := &attached{end: make(chan struct{}), gone: func() {}}
 	c.mcpl = mcpl.NewSession(h.s.o.MCPL, c.enqueue, func() {
 		h.flush(c)
 		h.mu.Lock()
 		changed := at.changed
 		h.mu.Unlock()
-		if changed != nil {
-			changed()
+		for _, f := range changed {
+			f()
 		}
 	})
-	var changed func()
+	var changed []func()
+	if h.s.o.Channels != nil {
+		f, gone := h.s.o.Channels.Attach(c.mcpl, string(c.caller.Tenant.ID))
+		changed, at.gone = append(changed, f), gone
+	}
 	if h.s.o.OnSession != nil {
-		changed = h.s.o.OnSession(c.mcpl, c.caller, at.end)
+		if f := h.s.o.OnSession(c.mcpl, c.caller, at.end); f != nil {
+			changed = append(changed, f)
+		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,6 +117,7 @@ func (h *hub) detach(c *conn) {
 	h.mu.Unlock()
 	if at != nil {
 		close(at.end)
+		at.gone()
 	}
 	c.mcpl.Close()
 }
@@ -124,13 +132,37 @@ func (h *hub) deliver(e tool.Event) {
 		a.outbox.Forget(e.Meeting)
 	}
 	h.news(a, e)
-	h.push(a, w, keep)
+	h.push(a, w, keep, h.inChannel(e))
 }
 
-// push sends an event to every host that takes it, and keeps it when there is none, with the lock held.
-func (h *hub) push(a *audience, w mcpl.Waiting, keep bool) {
+// inChannel tells which connections get an event's text in the meeting's channel, and so not as an event; nil: none.
+func (h *hub) inChannel(e tool.Event) func(*conn) bool {
+	switch e.Kind {
+	case tool.EventTranscript, tool.EventTurnExtended, tool.EventInterrupted:
+	default:
+		return nil
+	}
+	when := ""
+	if h.s.o.TranscriptEvents != nil {
+		when = h.s.o.TranscriptEvents(e.Tenant)
+	}
+	switch {
+	case when == "never" && e.Kind == tool.EventTranscript:
+		return func(*conn) bool { return true }
+	case when == "always" || h.s.o.Channels == nil:
+		return nil
+	}
+	return func(c *conn) bool { return h.s.o.Channels.Hears(c.mcpl, e.Meeting) }
+}
+
+// push sends an event to every host that takes it, but those to skip, and keeps it when there is none, with the
+// lock held.
+func (h *hub) push(a *audience, w mcpl.Waiting, keep bool, skip func(*conn) bool) {
 	var waits []func(context.Context) (mcpl.Taken, error)
 	for c := range a.sessions {
+		if skip != nil && skip(c) {
+			continue
+		}
 		if w.Partial && !c.mcpl.Host().CoalescesPushes {
 			continue // such a host would wake its model for every half sentence
 		}
@@ -188,7 +220,7 @@ func (h *hub) flush(c *conn) {
 
 func (h *hub) flushTo(a *audience, c *conn) {
 	for _, w := range a.outbox.Take(func(set string) bool { return c.mcpl.Usable(set, mcpl.PathPushEvents) }) {
-		h.push(a, w, true)
+		h.push(a, w, true, nil)
 	}
 }
 

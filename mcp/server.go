@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -34,8 +35,14 @@ type Options struct {
 	Auth Authenticator
 	// Events is what to push; nil: nothing is pushed, and transcripts have no subscriptions.
 	Events tool.Watcher
-	// MCPL is what hosts are offered besides tools. The zero value is MCPLDefault.
+	// MCPL is what hosts are offered besides tools. Without a manifest it is MCPLDefault, and with Channels what
+	// those need.
 	MCPL mcpl.Options
+	// Channels are the meetings' channels; nil: there are none. The server does not close them.
+	Channels *mcpl.Board
+	// TranscriptEvents is a tenant's setting: auto (the zero value; a host gets what is said as events unless it has
+	// the meeting's channel), always, never. Nil: auto.
+	TranscriptEvents func(tenant.ID) string
 	// OnSession is called when a connection's MCPL session begins; the function it gives back (nil is fine)
 	// is called after each change of the grant. End is closed with the connection. It must not wait.
 	OnSession func(s *mcpl.Session, by tool.Caller, end <-chan struct{}) (changed func())
@@ -73,17 +80,31 @@ type Authenticator interface {
 	Authenticate(token string) (tenant.Principal, error)
 }
 
-// MCPLDefault is what a host is offered in the seat: events of meetings.
-func MCPLDefault() mcpl.Manifest {
-	return mcpl.Manifest{
-		Paths: []string{mcpl.PathPushEvents},
-		FeatureSets: map[string]mcpl.FeatureSet{MeetingSet: {
-			Description: "Meetings: what is said and written, who comes and goes, questions, objections, the end",
-			Uses:        []string{mcpl.PathTools, mcpl.PathPushEvents},
-			Without:     "no events are pushed; meeting_listen has them",
-			TagOntology: meetingTags,
-		}},
+// MCPLDefault is what a host is offered: events of meetings, and their channels.
+func MCPLDefault(channels bool) mcpl.Manifest {
+	m := mcpl.Manifest{Paths: []string{mcpl.PathPushEvents}}
+	set := mcpl.FeatureSet{
+		Description: "Meetings: what is said and written, who comes and goes, questions, objections, the end",
+		Uses:        []string{mcpl.PathTools, mcpl.PathPushEvents},
+		Without:     map[string]string{mcpl.PathPushEvents: "no events are pushed; meeting_listen has them"},
+		TagOntology: meetingTags,
 	}
+	if channels {
+		m.Paths = append(m.Paths, mcpl.ChannelPaths...)
+		set.Description += "; each meeting as a channel to talk in"
+		set.Uses = append(set.Uses, mcpl.ChannelPaths...)
+		for path, lost := range map[string]string{
+			mcpl.PathRegister:  "no meeting channel; what is said comes as events",
+			mcpl.PathIncoming:  "no meeting channel; what is said comes as events",
+			mcpl.PathLifecycle: "meeting channels are always open",
+			mcpl.PathPublish:   "nothing can be said by publishing; meeting_speak does it",
+			mcpl.PathStreaming: "nothing is prepared while it is written",
+		} {
+			set.Without[path] = lost
+		}
+	}
+	m.FeatureSets = map[string]mcpl.FeatureSet{MeetingSet: set}
+	return m
 }
 
 //go:embed instructions.md
@@ -119,7 +140,12 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("mcp: Tools is missing")
 	}
 	if o.MCPL.Manifest.FeatureSets == nil {
-		o.MCPL.Manifest = MCPLDefault()
+		o.MCPL.Manifest = MCPLDefault(o.Channels != nil)
+	}
+	if o.Channels != nil {
+		handlers := o.Channels.Handlers()
+		maps.Copy(handlers, o.MCPL.Handlers)
+		o.MCPL.Handlers = handlers
 	}
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 	o.Hosts, o.Origins = lower(o.Hosts), lower(o.Origins)

@@ -1,6 +1,7 @@
 package mcpl
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,16 +143,19 @@ func (m Manifest) receipt(g Grant) Receipt {
 		if !g.Enabled(name) {
 			continue // switched off on purpose: nothing is missing
 		}
-		var missing []string
+		var missing, effects []string
 		for _, p := range set.Uses {
 			// Tools are MCP's own: a host that does not list them here still calls them.
 			if p != PathTools && !g.Has(p) {
 				missing = append(missing, p)
+				if lost := cmp.Or(set.Without[p], "what needs "+p+" is left out"); !slices.Contains(effects, lost) {
+					effects = append(effects, lost)
+				}
 			}
 		}
 		if len(missing) > 0 {
 			r.Mode = "degraded"
-			r.Unavailable = append(r.Unavailable, Unavailable{FeatureSet: name, Missing: missing, Effect: set.Without})
+			r.Unavailable = append(r.Unavailable, Unavailable{FeatureSet: name, Missing: missing, Effect: strings.Join(effects, "; ")})
 		}
 	}
 	return r

@@ -16,7 +16,15 @@ const Version = "0.5"
 const (
 	PathTools      = "tools"
 	PathPushEvents = "pushEvents"
+	PathRegister   = "channels.register"
+	PathLifecycle  = "channels.lifecycle"
+	PathPublish    = "channels.publish"
+	PathIncoming   = "channels.incoming"
+	PathStreaming  = "channels.streaming"
 )
+
+// ChannelPaths are those that a Board serves.
+var ChannelPaths = []string{PathRegister, PathLifecycle, PathPublish, PathIncoming, PathStreaming}
 
 // leaves are all capability paths there are. Whatever a host announces beside them means nothing.
 var leaves = []string{
@@ -39,8 +47,8 @@ type FeatureSet struct {
 	// Uses lists every capability path that the set exercises.
 	Uses        []string        `json:"uses"`
 	TagOntology json.RawMessage `json:"tagOntology,omitempty"`
-	// Without says what is lost where a capability is not granted, for the receipt.
-	Without string `json:"-"`
+	// Without says what is lost where a capability is not granted, for the receipt, by capability path.
+	Without map[string]string `json:"-"`
 }
 
 // MarshalJSON writes the member "mcpl" of experimental capabilities: leaves rather than "true" for whole
@@ -72,8 +80,12 @@ type Host struct {
 	Version string
 	// Announced are the capability leaves it says it supports.
 	Announced []string
-	// CoalescesPushes tells that an unread event may be replaced by a later one (RFC-006).
-	CoalescesPushes bool
+	// CoalescesPushes and CoalescesIncoming tell that an unread event or channel message may be replaced by a later
+	// one (RFC-006).
+	CoalescesPushes, CoalescesIncoming bool
+	// Speculative is the host's word that everything it streams to a channel that asks for it may be said before it
+	// is published.
+	Speculative bool
 }
 
 // ParseHost reads the member "mcpl" of a client's experimental capabilities. Unknown members are ignored.
@@ -91,9 +103,13 @@ func ParseHost(raw json.RawMessage) (Host, bool) {
 	}
 	switch c := members["eventCoalescing"].(type) {
 	case bool:
-		h.CoalescesPushes = c
+		h.CoalescesPushes, h.CoalescesIncoming = c, c
 	case map[string]any:
 		h.CoalescesPushes, _ = c["pushEvents"].(bool)
+		h.CoalescesIncoming, _ = c["channelsIncoming"].(bool)
+	}
+	if s, ok := members["streaming"].(map[string]any); ok {
+		h.Speculative, _ = s["speculative"].(bool)
 	}
 	return h, true
 }

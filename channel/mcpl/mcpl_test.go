@@ -16,8 +16,8 @@ import (
 var manifest = Manifest{
 	Paths: []string{"tools", "pushEvents", "channels.register", "channels.incoming"},
 	FeatureSets: map[string]FeatureSet{
-		"parley.meeting": {Description: "Meetings", Uses: []string{"tools", "pushEvents"}, Without: "no events"},
-		"parley.watch":   {Description: "Watching", Uses: []string{"pushEvents"}, Without: "no watching"},
+		"parley.meeting": {Description: "Meetings", Uses: []string{"tools", "pushEvents"}, Without: map[string]string{"pushEvents": "no events"}},
+		"parley.watch":   {Description: "Watching", Uses: []string{"pushEvents"}, Without: map[string]string{"pushEvents": "no watching"}},
 	},
 }
 

@@ -1,6 +1,7 @@
 package mcpl
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 const (
 	CodeInvalidParams    = -32602
 	CodeMethodNotFound   = -32601
+	CodeInternal         = -32603
 	CodeSetNotEnabled    = -32001
 	CodeCapabilityDenied = -32002
 	CodeUnknownSet       = -32003
@@ -79,6 +81,8 @@ type Options struct {
 	Handlers map[string]Method
 	// NoFallback gives nothing to hosts older than 0.5, which cannot send a policy.
 	NoFallback bool
+	// FallbackAfter is how long an old host has to send its policy after all; zero: 20 s.
+	FallbackAfter time.Duration
 }
 
 // Method is a method of a host's with what guards it.
@@ -88,6 +92,11 @@ type Method struct {
 	Handle Handler
 	// InOrder runs the handler on the reading goroutine: it must not wait for anything.
 	InOrder bool
+	// Set is the feature set that must be switched on as well; empty: none.
+	Set string
+	// Start stands in for Handle where the answer takes time and the order in which requests arrive counts: it runs
+	// on the reading goroutine, must not wait, and sees to it that reply is called once, whenever that is.
+	Start func(s *Session, params json.RawMessage, reply func(any, *Error))
 }
 
 // Session is MCPL on one connection. Its methods may be called from any goroutine and never wait for the
@@ -160,7 +169,7 @@ func (s *Session) Initialized() {
 	if s.host == nil || s.closed || s.timer != nil || s.o.NoFallback || s.host.SendsPolicy() {
 		return
 	}
-	s.timer = time.AfterFunc(fallbackAfter, func() {
+	s.timer = time.AfterFunc(cmp.Or(s.o.FallbackAfter, fallbackAfter), func() {
 		s.mu.Lock()
 		if s.closed || s.policy {
 			s.mu.Unlock()
@@ -213,8 +222,10 @@ func (s *Session) Receive(id json.RawMessage, method string, params json.RawMess
 	switch {
 	case !ok:
 		s.answer(id, nil, &Error{Code: CodeMethodNotFound, Message: "Method not found"})
-	case m.Path != "" && !s.Usable("", m.Path):
+	case m.Path != "" && !s.Usable(m.Set, m.Path):
 		s.answer(id, nil, Denied(m.Path))
+	case m.Start != nil:
+		m.Start(s, params, func(result any, e *Error) { s.answer(id, result, e) })
 	case m.InOrder:
 		result, e := m.Handle(s.ctx, s, params)
 		s.answer(id, result, e)
@@ -310,9 +321,11 @@ func (s *Session) settle(id string, a answer) {
 
 // Use says what a message of ours exercises.
 type Use struct {
-	Set     string // feature set; empty for channel messages
+	Set     string // feature set; empty: none
 	Path    string // capability
 	Partial bool   // unfinished speech: dropped first
+	// Still, asked right before the message is written, may withdraw it; nil: nobody does. It takes no lock.
+	Still func() bool
 }
 
 // Call sends a request and waits for the answer. An *Error is the host's own; ErrNotGranted, ErrBusy and
@@ -359,7 +372,9 @@ func (s *Session) send(use Use, method string, params any, call bool) (string, c
 		return "", nil, ErrNotGranted
 	}
 	msg := map[string]any{"jsonrpc": "2.0", "method": method, "params": params}
-	out := Outgoing{Partial: use.Partial, Still: func() bool { return s.Usable(use.Set, use.Path) }}
+	out := Outgoing{Partial: use.Partial, Still: func() bool {
+		return s.Usable(use.Set, use.Path) && (use.Still == nil || use.Still())
+	}}
 	var id string
 	var wait chan answer
 	if call {

@@ -84,23 +84,19 @@ func service(t *testing.T, dir string, transport string, ran *[]string, body str
 			*ran = append(*ran, "decide")
 			a, err := policy.ArgsOf(r.Args)
 			if err != nil {
-				return tool.Decision{Effect: tool.Deny, Rule: "arguments", Reason: "the arguments cannot be judged"}
+				return tool.Decision{Effect: tool.Deny, Rules: []string{"arguments"}, Reason: "the arguments cannot be judged"}
 			}
 			scope, err := policy.NewScope(policy.Start{URL: "https://page.test/"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			d := p.Decide(&policy.Request{Action: r.Tool.Name, Args: a, Scope: scope, PageHost: "page.test"})
-			return tool.Decision{Effect: tool.Effect(d.Effect), Rule: strings.Join(d.Rules, ","), Reason: d.Reason}
+			return tool.Decision{Effect: tool.Effect(d.Effect), Rules: d.Rules, Reason: d.Reason}
 		},
 		Audit: func(_ context.Context, r tool.Record) error {
 			*ran = append(*ran, "audit "+string(r.Stage))
-			var rules []string
-			if r.Rule != "" {
-				rules = strings.Split(r.Rule, ",")
-			}
 			return log.Write(audit.Record{At: r.At, Stage: string(r.Stage), Tenant: string(r.Tenant), Token: string(r.Token), Transport: r.Transport, Tool: r.Tool,
-				Meeting: r.Meeting, Rules: rules, Code: string(r.Code), Took: r.Took, Replayed: r.Replayed})
+				Meeting: r.Meeting, Rules: r.Rules, Code: string(r.Code), Took: r.Took, Replayed: r.Replayed})
 		},
 	})
 	if err != nil {

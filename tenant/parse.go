@@ -128,7 +128,7 @@ func ParseQuotas(s string) (map[ID]Quota, error) {
 }
 
 // grants are all there are.
-var grants = []Grant{Meeting, AnnounceNone}
+var grants = []Grant{Meeting, AnnounceNone, AdminPolicy}
 
 // pairs calls f for each "tenant=value" of a list.
 func pairs(s, what string, f func(ID, string) error) error {

@@ -57,7 +57,7 @@ func NewRegistry(c Config) (*Registry, error) {
 		}
 		seen[h] = cred.Tenant
 		r.tokens = append(r.tokens, known{h, cred.Tenant})
-		if len(cred.Token) < strong && !slices.Contains(r.weak, cred.Tenant) {
+		if len(cred.Token) < MinToken && !slices.Contains(r.weak, cred.Tenant) {
 			r.weak = append(r.weak, cred.Tenant)
 		}
 		policy := cmp.Or(c.Policies[cred.Tenant], Full)

@@ -34,6 +34,8 @@ const (
 	Meeting Grant = "meeting"
 	// AnnounceNone is recording without an announcement.
 	AnnounceNone Grant = "announce-none"
+	// AdminPolicy is administering the policy: changing its rules, and switching the fence off for oneself.
+	AdminPolicy Grant = "policy"
 )
 
 // Quota holds a tenant's ceilings besides the service's own. Zero is no ceiling.

@@ -218,7 +218,7 @@ func TestLocalTokenRefusesAnOpenOrBrokenFile(t *testing.T) {
 
 func TestNewTokenIsStrongAndPasses(t *testing.T) {
 	a, b := NewToken(), NewToken()
-	if a == b || len(a) < strong || checkToken(a) != nil {
+	if a == b || len(a) < MinToken || checkToken(a) != nil {
 		t.Error(a, b)
 	}
 	h, err := ParseHash(HashOf(a).String())

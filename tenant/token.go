@@ -41,8 +41,8 @@ func ParseHash(s string) (Hash, error) {
 	return h, nil
 }
 
-// strong is the length below which a token of the operator's own making is called weak.
-const strong = 32
+// MinToken is the length below which a token of the operator's own making could be guessed: a service does not start with one.
+const MinToken = 32
 
 // maxToken bounds a token, so that hashing one from outside is cheap.
 const maxToken = 512

@@ -43,13 +43,18 @@ type Options struct {
 	// Decide is asked before anything happens; nil allows everything.
 	Decide func(context.Context, Request) Decision
 	// Approve asks a person about a Confirm; nil: there is nobody.
-	Approve func(context.Context, Request, Decision) bool
+	Approve func(context.Context, Request, Decision) Approval
+	// Hands refuses arguments that carry what must not be handed on, such as a sealed secret outside the fields
+	// that type. It sees the raw arguments of every call, before the policy; nil refuses nothing.
+	Hands func(t *Tool, raw json.RawMessage) *Error
 	// Audit writes a record; an error keeps a call from being made. Nil writes to Log at debug level.
 	Audit func(context.Context, Record) error
 	// Seal hides a tenant's secrets in a text; nil hides nothing.
 	Seal func(tenant.ID, string) string
-	// Fence marks what others wrote; nil is a plain one.
-	Fence Fence
+	// Fence marks what others wrote; nil is a plain one. Unfenced names tenants that take results without marks; nil:
+	// nobody does. What is shown is cleaned all the same.
+	Fence    Fence
+	Unfenced func(tenant.ID) bool
 
 	Now func() time.Time // nil: time.Now
 	Log *slog.Logger     // nil: silent
@@ -73,8 +78,29 @@ type Request struct {
 // Decision is what the policy says.
 type Decision struct {
 	Effect Effect
-	// Rule names the rule, Reason is a sentence part for the caller ("…: {reason}.").
-	Rule, Reason string
+	// Rules names the decisive rules; Waived those that fired and were let pass.
+	Rules, Waived []string
+	// Title is for the person who is asked, Reason is a sentence part for the caller ("…: {reason}.").
+	Title, Reason string
+	// NobodyToAsk tells a Deny that is one only because nobody can be asked.
+	NobodyToAsk bool
+}
+
+// Approval is what became of a Confirm. The zero value is that nobody can be asked.
+type Approval struct {
+	// Yes: a person said yes to exactly this call. No: one said no, or did not answer in time.
+	Yes, No bool
+	// Ask has the caller's own client put the question, and make the call again with the answer.
+	Ask *Ask
+}
+
+// Ask is a question that the caller's client puts before its person. Nothing a page or a meeting wrote is in it.
+type Ask struct {
+	ID    string
+	Text  string
+	Until time.Time
+	// Always tells that "always for this action on this site" is among the choices.
+	Always bool
 }
 
 // Effect is allow, confirm or deny. The zero value is Allow.
@@ -87,6 +113,8 @@ const (
 	Deny
 )
 
+func (e Effect) String() string { return [...]string{"allow", "confirm", "deny"}[e] }
+
 // Record is a line of the audit. It holds no content.
 type Record struct {
 	At        time.Time
@@ -96,8 +124,10 @@ type Record struct {
 	Transport string
 	Tool      string
 	Meeting   string
-	Rule      string
-	Code      Code // of a failure
+	Effect    string   // what the policy said: allow, confirm or deny; empty where it was not asked
+	Rules     []string // the decisive ones, or those that were waived
+	Approved  bool     // a person said yes
+	Code      Code     // of a failure
 	Took      time.Duration
 	Replayed  bool // answered from under an idempotency key
 }
@@ -135,6 +165,8 @@ type Answer struct {
 	Text       string
 	Err        *Error
 	Replayed   bool
+	// Ask is set, beside Err, when the client has to put a question first and then make the call again.
+	Ask *Ask
 }
 
 // Service answers calls. It is safe for concurrent use.
@@ -248,16 +280,11 @@ func (s *Service) Invoke(ctx context.Context, c Call) Answer {
 	if refusal != nil {
 		return refuse(refusal)
 	}
-	req := Request{Tool: t, Caller: c.Caller, Args: args}
-	if s.o.Decide != nil && !t.Safety {
-		d := s.o.Decide(ctx, req)
-		rec.Rule = d.Rule
-		switch {
-		case d.Effect == Deny:
-			return refuse(Fail(CodeDenied, "reason", d.Reason))
-		case d.Effect == Confirm && (s.o.Approve == nil || !s.o.Approve(ctx, req, d)):
-			return refuse(Fail(CodeNobodyToAsk, "reason", d.Reason))
-		}
+	ask, refusal := s.judge(ctx, Request{Tool: t, Caller: c.Caller, Args: args}, c.Args, &rec)
+	if refusal != nil {
+		a := refuse(refusal)
+		a.Ask = ask
+		return a
 	}
 	end, refusal := s.begin(t, c.Caller)
 	if refusal != nil {
@@ -287,6 +314,51 @@ func (s *Service) Invoke(ctx context.Context, c Call) Answer {
 	}
 	s.audit(ctx, rec)
 	return answer
+}
+
+// judge asks the policy, and a person where the policy wants one. A tool that protects people waits for neither,
+// unless this very call does the opposite (unmuting).
+func (s *Service) judge(ctx context.Context, req Request, raw json.RawMessage, rec *Record) (*Ask, *Error) {
+	t := req.Tool
+	if x, ok := req.Args.(interface{ exposes() bool }); t.Safety && !t.Judged && !(ok && x.exposes()) {
+		return nil, nil
+	}
+	if s.o.Hands != nil {
+		if e := s.o.Hands(t, raw); e != nil {
+			return nil, e
+		}
+	}
+	if s.o.Decide == nil {
+		return nil, nil
+	}
+	d := s.o.Decide(ctx, req)
+	rec.Effect, rec.Rules = d.Effect.String(), d.Rules
+	if d.Effect == Allow && len(d.Waived) > 0 {
+		rec.Rules = d.Waived
+		s.o.Log.InfoContext(ctx, "rules were waived", "tool", t.Name, "tenant", req.Caller.Tenant.ID, "waived", d.Waived)
+	}
+	switch {
+	case d.Effect == Allow:
+		return nil, nil
+	case d.Effect == Deny && d.NobodyToAsk:
+		return nil, Fail(CodeNobodyToAsk, "reason", d.Reason)
+	case d.Effect == Deny:
+		return nil, Fail(CodeDenied, "reason", d.Reason)
+	}
+	var a Approval
+	if s.o.Approve != nil {
+		a = s.o.Approve(ctx, req, d)
+	}
+	switch {
+	case a.Yes:
+		rec.Approved = true
+		return nil, nil
+	case a.Ask != nil:
+		return a.Ask, Fail(CodeApprovalNeeded, "what", d.Title)
+	case a.No:
+		return nil, Fail(CodeDeclined, "what", d.Title)
+	}
+	return nil, Fail(CodeNobodyToAsk, "reason", d.Reason)
 }
 
 // admit is everything that needs nothing but the call itself.
@@ -435,7 +507,7 @@ func (s *Service) run(ctx context.Context, t *Tool, c Caller, args any) (o outco
 }
 
 func (s *Service) done(t *Tool, c Caller, washed json.RawMessage) Answer {
-	text := newText(s.o.Fence)
+	text := newText(s.fenceOf(c.Tenant.ID))
 	if err := t.render(washed, text); err != nil {
 		s.o.Log.Error("a result could not be rendered", "tool", t.Name, "err", err)
 		return s.failed(c, Fail(CodeInternal).Because(err))
@@ -445,10 +517,17 @@ func (s *Service) done(t *Tool, c Caller, washed json.RawMessage) Answer {
 
 // failed renders an error: its code, our sentence, and fenced what a page said.
 func (s *Service) failed(c Caller, e *Error) Answer {
-	text := newText(s.o.Fence)
+	text := newText(s.fenceOf(c.Tenant.ID))
 	text.Line("error %s: %s", e.Code, s.o.Seal(c.Tenant.ID, e.Error()))
 	text.Quote(s.o.Seal(c.Tenant.ID, e.Quoted))
 	return Answer{Err: e, Text: text.String()}
+}
+
+func (s *Service) fenceOf(t tenant.ID) Fence {
+	if s.o.Unfenced != nil && s.o.Unfenced(t) {
+		return unmarked{s.o.Fence}
+	}
+	return s.o.Fence
 }
 
 func (s *Service) audit(ctx context.Context, r Record) {

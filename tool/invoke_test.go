@@ -92,7 +92,7 @@ func TestEveryStageComesInItsPlace(t *testing.T) {
 		Alive: func(tenant.Principal) error { note("authenticate"); return nil },
 		Decide: func(context.Context, tool.Request) tool.Decision {
 			note("decide")
-			return tool.Decision{Effect: effect, Rule: "r"}
+			return tool.Decision{Effect: effect, Rules: []string{"r"}}
 		},
 		Audit: func(_ context.Context, r tool.Record) error { note("audit %s %s", r.Stage, r.Code); return nil },
 		Seal:  func(_ tenant.ID, s string) string { note("seal"); return s },

@@ -359,11 +359,11 @@ type RecordingFile struct {
 // RecordingLink is where to fetch a recording.
 type RecordingLink struct {
 	Meeting  string  `json:"meeting_id" doc:"The meeting's id."`
-	URL      string  `json:"get_url" doc:"Works once, until the whole file was sent."`
+	URL      string  `json:"get_url" arg:"verbatim" doc:"Works once, until the whole file was sent."`
 	Size     int64   `json:"size" doc:"Bytes."`
 	Seconds  float64 `json:"seconds" doc:"Length of the recording."`
 	ValidMin int     `json:"valid_min" doc:"Minutes until the link ends."`
-	Curl     string  `json:"curl" doc:"The command that downloads it."`
+	Curl     string  `json:"curl" arg:"verbatim" doc:"The command that downloads it."`
 }
 
 // SpeakArgs are what to say and how.
@@ -407,6 +407,9 @@ type MuteArgs struct {
 	MeetingArgs
 	On bool `json:"on" arg:"required" doc:"true mutes, false opens the microphone (it carries only what we play)."`
 }
+
+// exposes tells a call that opens the microphone from one that protects people.
+func (a MuteArgs) exposes() bool { return !a.On }
 
 // Muted is the microphone as the page shows it.
 type Muted struct {

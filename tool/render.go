@@ -45,6 +45,11 @@ func (plainFence) Wrap(tag, text string) string {
 	return "<<<page-data:" + tag + ">>>\n" + text + "\n<<<end:" + tag + ">>>"
 }
 
+// unmarked is a fence that cleans and sets no marks.
+type unmarked struct{ Fence }
+
+func (u unmarked) Wrap(_, text string) string { return text }
+
 // Text is the text form of a result, being written.
 type Text struct {
 	b     strings.Builder
@@ -160,7 +165,9 @@ func (w *washer) value(b *bytes.Buffer, s *schema.Schema, raw json.RawMessage, p
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return err
 		}
-		text = w.seal(text)
+		if !s.Verbatim {
+			text = w.seal(text)
+		}
 		if untrusted {
 			text = w.clean(text)
 			if !slices.Contains(w.paths, path) {

@@ -206,7 +206,7 @@ func Table(m Meetings, links Linker, forget ...Forget) []Tool {
 		}),
 		New(Spec[MeetingArgs, RecordingDeleted]{
 			Tool: meeting(Tool{
-				Name: "meeting_recording_delete", Title: "Delete a recording", Safety: true, Destructive: true, Idempotent: true,
+				Name: "meeting_recording_delete", Title: "Delete a recording", Safety: true, Judged: true, Destructive: true, Idempotent: true,
 				Doc:    "Delete a meeting's recording and transcript for good. A running recording is stopped first.",
 				Errors: []Code{CodeMeetingNotFound},
 			}),

@@ -27,6 +27,8 @@ type Tool struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
 	// Safety marks acts that protect people (stop, mute, leave, delete): no policy and no rate limit holds them up.
 	Safety bool
+	// Judged marks one of them that the policy may hold up all the same, because it cannot be undone.
+	Judged bool
 	// Deadline is how long it may take; zero is the service's own default.
 	Deadline time.Duration
 	// Errors are the codes it may answer with, besides those that every tool may.

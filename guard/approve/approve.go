@@ -89,6 +89,7 @@ type Broker struct {
 	closed   bool
 	open     map[string]*asked    // by question
 	granted  map[string]time.Time // digests a person said yes to, until when
+	denied   map[string]time.Time // and no
 	standing []Standing
 }
 
@@ -103,7 +104,7 @@ func New(show func(Question) error, now func() time.Time) *Broker {
 	if now == nil {
 		now = time.Now
 	}
-	return &Broker{now: now, show: show, open: map[string]*asked{}, granted: map[string]time.Time{}}
+	return &Broker{now: now, show: show, open: map[string]*asked{}, granted: map[string]time.Time{}, denied: map[string]time.Time{}}
 }
 
 // Refusals.
@@ -205,6 +206,7 @@ func (b *Broker) Answer(tenant, question string, choice Choice) error {
 			b.standing = append(b.standing, a.call)
 		}
 	case No:
+		b.denied[a.q.Digest] = now.Add(TTL)
 	default:
 		return fmt.Errorf("%.20q is none of once, always, deny", string(choice))
 	}
@@ -232,10 +234,28 @@ func (b *Broker) Take(c Call) bool {
 	return c.Host != "" && slices.Contains(b.standing, Standing{c.Tenant, c.Action, strings.ToLower(c.Host)})
 }
 
+// Denied tells whether a person said no to exactly this call a moment ago: it is not put before them again.
+func (b *Broker) Denied(c Call) bool {
+	digest, err := c.Digest()
+	if err != nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expire(b.now())
+	_, no := b.denied[digest]
+	return no || b.closed
+}
+
 func (b *Broker) expire(now time.Time) {
 	for d, until := range b.granted {
 		if !now.Before(until) {
 			delete(b.granted, d)
+		}
+	}
+	for d, until := range b.denied {
+		if !now.Before(until) {
+			delete(b.denied, d)
 		}
 	}
 	for id, a := range b.open {
@@ -286,4 +306,5 @@ func (b *Broker) Close() {
 	}
 	clear(b.open)
 	clear(b.granted)
+	clear(b.denied)
 }

@@ -19,6 +19,12 @@ func (x Entry) Seq() int64 { return x.e.Seq }
 // Hash is the record's own.
 func (x Entry) Hash() string { return x.e.Hash }
 
+// Line is the record as it stands in the log, without its line end.
+func (x Entry) Line() (string, error) {
+	text, _, err := x.e.line()
+	return strings.TrimSuffix(string(text), "\n"), err
+}
+
 func (x Entry) outcome() string {
 	switch x.e.Stage {
 	case "completed":

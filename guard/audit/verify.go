@@ -13,9 +13,13 @@ import (
 
 // Report is what Verify found in a whole log.
 type Report struct {
-	Files       int   `json:"files"`
-	Records     int64 `json:"records"`
-	First, Last int64 // numbers of the first and last record; First is above 1 when old files were deleted
+	Files   int   `json:"files"`
+	Records int64 `json:"records"`
+	// First and Last are the numbers of the first and last record; First is above 1 when old files were deleted.
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+	// Digest is the last record's own: kept elsewhere, it shows that nobody made a new chain.
+	Digest string `json:"digest"`
 }
 
 // Broken is where a log's chain does not hold.
@@ -93,6 +97,7 @@ func Verify(dir string, see func(Entry) error) (Report, error) {
 			}
 			r.Records++
 			r.Last, prev = e.Seq, e.Hash
+			r.Digest = e.Hash
 			if see != nil {
 				return see(Entry{e})
 			}

@@ -7,9 +7,10 @@ import "strings"
 type address struct {
 	scheme   string // lower case; empty: relative
 	host     string // as written, without port; empty: the current one
-	payload  int    // bytes of query and fragment, ? and # included
-	relative bool   // cannot change the host
-	bad      bool   // no browser opens it
+	port     string
+	payload  int  // bytes of query and fragment, ? and # included
+	relative bool // cannot change the host
+	bad      bool // no browser opens it
 }
 
 func parseAddress(raw string) address {
@@ -48,8 +49,15 @@ func parseAddress(raw string) address {
 		authority = authority[i+1:]
 	}
 	a.host = withoutPort(authority)
+	a.port = strings.TrimPrefix(authority[min(len(a.host), len(authority)):], ":")
 	a.bad = a.host == ""
 	return a
+}
+
+// HostPort takes an address apart as a browser does; empty parts are not there. The host is as it was written.
+func HostPort(raw string) (scheme, host, port string) {
+	a := parseAddress(raw)
+	return a.scheme, a.host, a.port
 }
 
 func isSlash(c byte) bool { return c == '/' || c == '\\' }

@@ -80,6 +80,9 @@ func (p *Policy) Table() string { return p.table }
 // Rules gives every rule as it stands, by id.
 func (p *Policy) Rules() []Rule { return slices.Clone(p.rules) }
 
+// Standing lists the hosts that are in every run's scope. Nobody changes it.
+func (p *Policy) Standing() []string { return p.standing }
+
 // Fence tells whether results are fenced.
 func (p *Policy) Fence() bool { return p.fence }
 

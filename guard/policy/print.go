@@ -102,6 +102,33 @@ func (p *Policy) Explain(r *Request) Explained {
 	return e
 }
 
+// String is the same for a person.
+func (e Explained) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Action, e.Effect)
+	switch {
+	case !e.Known:
+		b.WriteString(" (nobody classified this action)")
+	case e.Safety && len(e.Conditions) == 0:
+		b.WriteString(" (it protects people: nothing holds it up)")
+	}
+	b.WriteByte('\n')
+	if len(e.Conditions) > 0 {
+		names := make([]string, len(e.Conditions))
+		for i, c := range e.Conditions {
+			names[i] = string(c)
+		}
+		fmt.Fprintf(&b, "it %s\n", strings.Join(names, ", "))
+	}
+	if len(e.Decisive) > 0 {
+		fmt.Fprintf(&b, "decided by %s: %s\n", strings.Join(e.Decisive, ", "), e.Reason)
+	}
+	if len(e.Waived) > 0 {
+		fmt.Fprintf(&b, "waived %s\n", strings.Join(e.Waived, ", "))
+	}
+	return b.String()
+}
+
 // Difference is one thing in which two policies differ.
 type Difference struct {
 	What string `json:"what"` // a rule's id or a setting's name

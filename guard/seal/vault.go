@@ -143,6 +143,15 @@ var (
 	ErrExpired       = errors.New("SECRET_EXPIRED: the secret is not held any more; read it again")
 )
 
+// PlaceError is a handle in an argument that does not type. It is ErrNotReleasable.
+type PlaceError struct{ Argument, Tool string }
+
+func (e *PlaceError) Error() string {
+	return fmt.Sprintf("%v (%s of %s)", ErrNotReleasable, e.Argument, e.Tool)
+}
+
+func (e *PlaceError) Unwrap() error { return ErrNotReleasable }
+
 // Place is an argument of a tool.
 type Place struct{ Tool, Argument string }
 
@@ -243,7 +252,7 @@ func walk(tool, path string, v any) error {
 	switch v := v.(type) {
 	case string:
 		if HasHandle(v) && !slices.Contains(places, Place{tool, path}) {
-			return fmt.Errorf("%w (%s of %s)", ErrNotReleasable, path, tool)
+			return &PlaceError{Argument: path, Tool: tool}
 		}
 	case []any:
 		for _, item := range v {
@@ -258,7 +267,7 @@ func walk(tool, path string, v any) error {
 				at = path + "." + name
 			}
 			if HasHandle(name) {
-				return fmt.Errorf("%w (a name in %s)", ErrNotReleasable, tool)
+				return &PlaceError{Argument: "a name", Tool: tool}
 			}
 			if err := walk(tool, at, item); err != nil {
 				return err

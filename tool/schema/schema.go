@@ -5,7 +5,8 @@
 // limits, separated by commas:
 //
 //	required, min=N, max=N (of a number, or the length of a list), maxlen=N (characters), default=V,
-//	enum=a|b|c, untrusted (the text comes from a page or from people in a meeting)
+//	enum=a|b|c, untrusted (the text comes from a page or from people in a meeting), verbatim (the caller has to
+//	hand it back or use it as it is, so that it is not looked through for secrets: a link of ours, a reference)
 package schema
 
 import (
@@ -47,6 +48,7 @@ type Schema struct {
 	MaxLen    int // characters; zero is no limit
 	Default   any // a value of the type, or nil
 	Untrusted bool
+	Verbatim  bool
 }
 
 // Field is a member of an object.
@@ -140,6 +142,8 @@ func (f *Field) limits(tag string) error {
 			f.Required = true
 		case "untrusted":
 			f.Untrusted = true
+		case "verbatim":
+			f.Verbatim = true
 		case "enum":
 			f.leaf().Enum = strings.Split(value, "|")
 		case "min":

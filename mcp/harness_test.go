@@ -43,6 +43,12 @@ const (
 
 func newWorld(t testing.TB, change func(*Options)) *world {
 	t.Helper()
+	return newWorldOf(t, nil, change)
+}
+
+// newWorldOf lets a test change the tools as well.
+func newWorldOf(t testing.TB, tools func(*tool.Options), change func(*Options)) *world {
+	t.Helper()
 	reg, err := tenant.NewRegistry(tenant.Config{
 		Tokens:   []tenant.Credential{{Tenant: "me", Token: tokenMe}, {Tenant: "me", Token: tokenMe2}, {Tenant: "you", Token: tokenYou}, {Tenant: "swarm", Token: tokenSwarm}},
 		Policies: map[tenant.ID]tenant.Policy{"swarm": tenant.Ephemeral},
@@ -55,8 +61,12 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, meetings: &toolfake.Meetings{Dir: t.TempDir()}}
-	w.tools, err = tool.NewService(tool.Options{Tools: tool.Table(w.meetings, nil), Idempotency: st.Idempotency, Owner: "test",
-		Limits: tool.Limits{PerMinute: 1e6, Burst: 1e6, Running: 1000}})
+	options := tool.Options{Tools: tool.Table(w.meetings, nil), Idempotency: st.Idempotency, Owner: "test",
+		Limits: tool.Limits{PerMinute: 1e6, Burst: 1e6, Running: 1000}}
+	if tools != nil {
+		tools(&options)
+	}
+	w.tools, err = tool.NewService(options)
 	if err != nil {
 		t.Fatal(err)
 	}

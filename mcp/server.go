@@ -35,6 +35,9 @@ type Options struct {
 	Auth Authenticator
 	// Events is what to push; nil: nothing is pushed, and transcripts have no subscriptions.
 	Events tool.Watcher
+	// Answer takes what a client's person said to a question (once, always or deny) that a call was answered with;
+	// nil: nobody is asked.
+	Answer func(t tenant.ID, question, choice string)
 	// MCPL is what hosts are offered besides tools. Without a manifest it is MCPLDefault, and with Channels what
 	// those need.
 	MCPL mcpl.Options

@@ -64,7 +64,7 @@ func (ts *tenantServer) make() {
 	}
 	ts.sdk = sdk.NewServer(&sdk.Implementation{Name: "parley", Title: "Parley", Version: s.o.Version}, opts)
 	for _, t := range s.o.Tools.Tools(ts.tenant) {
-		ts.sdk.AddTool(describe(t), neverCalled)
+		ts.sdk.AddTool(describe(t), handled)
 	}
 	if ts.transcripts() {
 		ts.addTranscripts()
@@ -115,7 +115,7 @@ func (ts *tenantServer) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 		switch r := req.(type) {
 		case *sdk.CallToolRequest:
 			if ts.s.o.Tools.Known(r.Params.Name) {
-				return ts.call(ctx, by, r)
+				return ts.call(ctx, next, by, r)
 			}
 		}
 		result, err := next(ctx, method, req)
@@ -127,7 +127,9 @@ func (ts *tenantServer) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // call makes a tool call.
-func (ts *tenantServer) call(ctx context.Context, by tool.Caller, r *sdk.CallToolRequest) (sdk.Result, error) {
+func (ts *tenantServer) call(ctx context.Context, next sdk.MethodHandler, by tool.Caller, r *sdk.CallToolRequest) (sdk.Result, error) {
+	by.Attended = ts.s.o.Answer != nil && canAsk(r.Session)
+	ts.answered(r)
 	if p := r.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
 		by.Client = p.ClientInfo.Name
 	}
@@ -137,7 +139,11 @@ func (ts *tenantServer) call(ctx context.Context, by tool.Caller, r *sdk.CallToo
 		defer p.end()
 		call.Progress = p.report
 	}
-	return result(ts.s.o.Tools.Invoke(ctx, call)), nil
+	a := ts.s.o.Tools.Invoke(ctx, call)
+	if a.Ask != nil {
+		return ts.ask(ctx, next, r, call, a)
+	}
+	return result(a), nil
 }
 
 // errorMeta is where a result's error is found by programs. It is not in structuredContent, because clients

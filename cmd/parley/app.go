@@ -17,7 +17,6 @@ import (
 	"parley/audio/ogg"
 	"parley/channel/mcpl"
 	"parley/cmd/parley/internal/seat"
-	"parley/guard/fence"
 	"parley/internal/proc"
 	"parley/internal/settings"
 	"parley/mcp"
@@ -43,6 +42,7 @@ type app struct {
 	links    *links.Service
 	tools    *tool.Service
 	server   *mcp.Server
+	guard    *guard
 	engine   *local.Engine
 	// sweeping is the goroutine that forgets what is too old; close waits for its end.
 	sweeping sync.WaitGroup
@@ -85,10 +85,14 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	if a.store, err = store.Open(ctx, data); err != nil {
 		return nil, err
 	}
+	if a.guard, err = openGuard(v, a.registry, data, a.log); err != nil {
+		return nil, err
+	}
 	life, stop := context.WithCancel(context.Background())
 	a.stop = stop
 	a.sweeping.Go(func() { a.sweep(life) })
 	a.sweeping.Go(func() { a.reap(life) })
+	a.sweeping.Go(func() { a.guard.prefs.Watch(life) })
 	a.engine = local.New(local.Options{RunDir: speechRun(v), ModelsDir: modelsDir(v), Log: a.log})
 	var meetings tool.Meetings
 	var watcher tool.Watcher
@@ -118,15 +122,17 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("PARLEY_TOOL_TIMEOUTS: %w", err)}
 	}
-	a.tools, err = tool.NewService(tool.Options{
-		Tools: table, Fence: fence.Fence{}, Idempotency: a.store.Idempotency, Owner: fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano()),
+	options := tool.Options{
+		Tools: table, Idempotency: a.store.Idempotency, Owner: fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano()),
 		Deadline: v.Seconds("PARLEY_TOOL_TIMEOUT_SEC"), Deadlines: deadlines, Log: a.log,
-	})
+	}
+	a.guard.choke.Install(&options)
+	a.tools, err = tool.NewService(options)
 	if err != nil {
 		return nil, err
 	}
 	a.server, err = mcp.New(mcp.Options{
-		Version: version, Tools: a.tools, Auth: a.registry, Events: watcher, BaseURL: v.String("PARLEY_BASE_URL"),
+		Version: version, Tools: a.tools, Auth: a.registry, Events: a.guard.choke.Events(watcher), Answer: a.guard.choke.Answer, BaseURL: v.String("PARLEY_BASE_URL"),
 		Hosts: v.List("PARLEY_ALLOWED_HOSTS"), Origins: v.List("PARLEY_ALLOWED_ORIGINS"),
 		MCPL:       mcpl.Options{NoFallback: !v.Bool("PARLEY_MCPL_FALLBACK")},
 		QueryToken: v.Bool("PARLEY_WS_QUERY_TOKEN"), Links: a.links, Ready: a.store.Ping, Log: a.log,
@@ -134,21 +140,33 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	return a, err
 }
 
-func (a *app) openRegistry(data string, needToken bool) (*tenant.Registry, error) {
-	var c tenant.Config
-	var err error
+// tenantConfig reads what the settings say of tenants.
+func tenantConfig(v *settings.Values) (c tenant.Config, err error) {
 	bad := func(name string, err error) error { return &exitError{exitUsage, fmt.Errorf("%s: %w", name, err)} }
-	if c.Tokens, err = tenant.ParseTokens(a.v.String("PARLEY_TOKENS")); err != nil {
-		return nil, bad("PARLEY_TOKENS", err)
+	if c.Tokens, err = tenant.ParseTokens(v.String("PARLEY_TOKENS")); err != nil {
+		return c, bad("PARLEY_TOKENS", err)
 	}
-	if c.Policies, err = tenant.ParsePolicies(a.v.String("PARLEY_TOKEN_POLICIES")); err != nil {
-		return nil, bad("PARLEY_TOKEN_POLICIES", err)
+	for _, t := range c.Tokens {
+		if len(t.Token) < tenant.MinToken {
+			return c, bad("PARLEY_TOKENS", fmt.Errorf("a token of tenant %s has fewer than %d characters and could be guessed: take a random one, such as `openssl rand -hex 32` gives", t.Tenant, tenant.MinToken))
+		}
 	}
-	if c.Quotas, err = tenant.ParseQuotas(a.v.String("PARLEY_TENANT_QUOTAS")); err != nil {
-		return nil, bad("PARLEY_TENANT_QUOTAS", err)
+	if c.Policies, err = tenant.ParsePolicies(v.String("PARLEY_TOKEN_POLICIES")); err != nil {
+		return c, bad("PARLEY_TOKEN_POLICIES", err)
 	}
-	if c.Grants, err = tenant.ParseGrants(a.v.String("PARLEY_TOKEN_GRANTS")); err != nil {
-		return nil, bad("PARLEY_TOKEN_GRANTS", err)
+	if c.Quotas, err = tenant.ParseQuotas(v.String("PARLEY_TENANT_QUOTAS")); err != nil {
+		return c, bad("PARLEY_TENANT_QUOTAS", err)
+	}
+	if c.Grants, err = tenant.ParseGrants(v.String("PARLEY_TOKEN_GRANTS")); err != nil {
+		return c, bad("PARLEY_TOKEN_GRANTS", err)
+	}
+	return c, nil
+}
+
+func (a *app) openRegistry(data string, needToken bool) (*tenant.Registry, error) {
+	c, err := tenantConfig(a.v)
+	if err != nil {
+		return nil, err
 	}
 	if len(c.Tokens) == 0 && needToken {
 		token, made, err := tenant.LocalToken(data)
@@ -167,9 +185,6 @@ func (a *app) openRegistry(data string, needToken bool) (*tenant.Registry, error
 	r, err := tenant.NewRegistry(c)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
-	}
-	for _, id := range r.Weak() {
-		a.log.Warn("a token of this tenant is shorter than 32 characters", "tenant", string(id))
 	}
 	return r, nil
 }
@@ -349,6 +364,9 @@ func (a *app) close(ctx context.Context) error {
 	}
 	if a.server != nil {
 		errs = append(errs, a.server.Close(ctx))
+	}
+	if a.guard != nil {
+		errs = append(errs, a.guard.close())
 	}
 	if a.engine != nil {
 		errs = append(errs, a.engine.Close())

@@ -16,6 +16,12 @@ func run(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	t.Setenv("PARLEY_DATA", filepath.Join(t.TempDir(), "data"))
 	t.Setenv("PARLEY_CONFIG", "/dev/null")
+	return dispatchCaptured(t, args...)
+}
+
+// dispatchCaptured runs a command in the environment as it is.
+func dispatchCaptured(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
 	var o, e bytes.Buffer
 	code = dispatch(context.Background(), &environment{stdin: strings.NewReader(""), stdout: &o, stderr: &e}, args)
 	return code, o.String(), e.String()

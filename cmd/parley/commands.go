@@ -13,6 +13,8 @@ func commands() []*command {
 		doctorCommand,
 		benchCommand,
 		modelsCommand,
+		policyCommand,
+		auditCommand,
 		configCommand,
 		versionCommand,
 	}

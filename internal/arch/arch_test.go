@@ -26,7 +26,7 @@ var layers = []struct {
 	{"browser/cdp", 4}, {"live", 4}, {"room", 4}, {"platforms", 4}, {"meeting/keeper", 4}, {"meeting/worker", 4},
 	{"platforms/room", 5}, {"platforms/platformtest", 5}, {"platforms/meet", 5}, {"platforms/zoom", 5}, {"platforms/teams", 5}, {"platforms/jitsi", 5}, {"platforms/livekit", 5},
 	{"testkit", 5},
-	{"tool", 6}, {"fleet", 6},
+	{"tool", 6}, {"fleet", 6}, {"guard/choke", 6},
 	{"mcp", 7}, {"control", 7}, {"dashboard", 7},
 	{"cmd", 8},
 }

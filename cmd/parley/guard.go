@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"parley/guard/audit"
+	"parley/guard/choke"
+	"parley/guard/egress"
+	"parley/guard/prefs"
+	"parley/guard/seal"
+	"parley/internal/settings"
+	"parley/tenant"
+)
+
+// guard is what stands between callers and tools, with what it is made of.
+type guard struct {
+	prefs  *prefs.Prefs
+	audit  *audit.Log
+	vaults *seal.Vaults
+	allow  map[tenant.ID]egress.Rules
+	choke  *choke.Guard
+}
+
+// auditFolder is where a data folder keeps the record of calls.
+const auditFolder = "audit"
+
+func openGuard(v *settings.Values, r *tenant.Registry, data string, log *slog.Logger) (*guard, error) {
+	p, err := openPrefs(v, r, data, log)
+	if err != nil {
+		return nil, err
+	}
+	allow, err := egress.ParseTenants(v.String("PARLEY_TENANT_ALLOW"))
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("PARLEY_TENANT_ALLOW: %w", err)}
+	}
+	a, err := audit.Open(filepath.Join(data, auditFolder), audit.Options{})
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{prefs: p, audit: a, vaults: &seal.Vaults{}, allow: allow}
+	g.choke = choke.New(choke.Options{Policies: p, Audit: a, Allow: allow, Vaults: g.vaults, Log: log})
+	return g, nil
+}
+
+// openPrefs reads the policy that the settings and the file name.
+func openPrefs(v *settings.Values, r *tenant.Registry, data string, log *slog.Logger) (*prefs.Prefs, error) {
+	all, each, err := prefs.ParseTables(v.String("PARLEY_POLICY"))
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("PARLEY_POLICY: %w", err)}
+	}
+	admins := map[tenant.ID]bool{}
+	if r != nil {
+		for _, t := range r.Tenants() {
+			if t.Can(tenant.AdminPolicy) {
+				admins[t.ID] = true
+			}
+		}
+	}
+	p, err := prefs.Open(prefs.Options{Path: policyFile(v, data), Table: all, Tables: each, Unattended: v.String("PARLEY_UNATTENDED"), Admins: admins, Log: log})
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("the policy: %w", err)}
+	}
+	return p, nil
+}
+
+func policyFile(v *settings.Values, data string) string {
+	if f := v.String("PARLEY_POLICY_FILE"); f != "" {
+		return f
+	}
+	return filepath.Join(data, prefs.FileName)
+}
+
+// close says no to open questions, forgets what was sealed and closes the record, in this order.
+func (g *guard) close() error {
+	var errs []error
+	if g.choke != nil {
+		g.choke.Close()
+	}
+	if g.vaults != nil {
+		g.vaults.Close()
+	}
+	if g.audit != nil {
+		errs = append(errs, g.audit.Close())
+	}
+	return errors.Join(errs...)
+}

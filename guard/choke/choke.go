@@ -1,0 +1,345 @@
+// Package choke is the guard at the tools' one way in: policy, approvals, sealed secrets and audit, put together.
+package choke
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/guard/approve"
+	"parley/guard/audit"
+	"parley/guard/egress"
+	"parley/guard/fence"
+	"parley/guard/policy"
+	"parley/guard/seal"
+	"parley/tenant"
+	"parley/tool"
+)
+
+// Options make a Guard. Policies is needed.
+type Options struct {
+	// Policies gives a tenant's policy; *prefs.Prefs has it.
+	Policies interface {
+		Of(tenant.ID) *policy.Policy
+	}
+	// Audit gets every record; nil: nothing is recorded.
+	Audit *audit.Log
+	// Allow are the lists of hosts of the tenants that have one.
+	Allow map[tenant.ID]egress.Rules
+	// Pages tells about the page a call acts on; nil: there are no browser sessions.
+	Pages Pages
+	// Vaults hold the sealed secrets of browser sessions; nil: there are none.
+	Vaults *seal.Vaults
+	// Person reaches people besides the caller's own client (the dashboard, the live view); nil: there are none.
+	Person Person
+	Now    func() time.Time // nil: time.Now
+	Log    *slog.Logger     // nil: silent
+}
+
+// Page is what the policy has to know of the page a call acts on. Nothing of it comes from the caller.
+type Page struct {
+	// Host of the top document; empty: a blank page.
+	Host string
+	// Document is the generation of the document: new with every navigation.
+	Document string
+	// HumanCheck tells that the target is a human-verification control; Multiline that Enter makes a new line there.
+	HumanCheck, Multiline bool
+	Tabs                  policy.Tabs
+}
+
+// Pages looks at the sessions of the browser. It must not wait for a page: what it knows already is enough.
+type Pages interface {
+	// Page gives the page that a call with these arguments acts on; false: the session is not the tenant's.
+	Page(t tenant.ID, session, ref string) (Page, bool)
+}
+
+// Person is a way to somebody who can answer.
+type Person interface {
+	// Reachable tells whether somebody of the tenant looks at the questions right now.
+	Reachable(tenant.ID) bool
+	// Show puts a question before them.
+	Show(approve.Question) error
+}
+
+// Guard is what tool.Options take. Safe for concurrent use.
+type Guard struct {
+	o      Options
+	sealer *seal.Sealer
+	broker *approve.Broker
+}
+
+// sealHost is where a handle says that its secret was read when the page's own vault did not say it before.
+const sealHost = "parley"
+
+// New makes a guard. Close ends it.
+func New(o Options) *Guard {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	g := &Guard{o: o, sealer: seal.NewSealer(sealHost)}
+	g.broker = approve.New(g.show, o.Now)
+	return g
+}
+
+// show puts a question before whoever is reachable beside the caller's client. A question for the client alone is
+// carried by the answer to its call.
+func (g *Guard) show(q approve.Question) error {
+	if g.o.Person != nil && g.o.Person.Reachable(tenant.ID(q.Tenant)) {
+		return g.o.Person.Show(q)
+	}
+	return nil
+}
+
+// Broker has the questions, for the pages that people answer on.
+func (g *Guard) Broker() *approve.Broker { return g.broker }
+
+// Close says no to everything that waits.
+func (g *Guard) Close() { g.broker.Close() }
+
+// Install puts the guard in its places.
+func (g *Guard) Install(o *tool.Options) {
+	o.Decide, o.Approve, o.Hands, o.Fence, o.Seal = g.Decide, g.Approve, g.Hands, fence.Fence{}, g.Seal
+	o.Unfenced = func(t tenant.ID) bool { return !g.o.Policies.Of(t).Fence() }
+	if g.o.Audit != nil {
+		o.Audit = g.Audit
+	}
+}
+
+// Seal hides what looks like a secret in a text on its way out.
+func (g *Guard) Seal(t tenant.ID, text string) string { return g.sealer.Seal(t, text) }
+
+// target is what a call aims at.
+type target struct{ Session, Meeting, Ref, URL string }
+
+// targetOf takes it from the arguments, by the names the tools use. What is no text under such a name is none.
+func targetOf(raw json.RawMessage) (at target, err error) {
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &args); err != nil {
+		return target{}, err
+	}
+	for name, into := range map[string]*string{"session": &at.Session, "meeting_id": &at.Meeting, "ref": &at.Ref, "url": &at.URL} {
+		if v := args[name]; len(v) > 0 && v[0] == '"' {
+			if err := json.Unmarshal(v, into); err != nil {
+				return target{}, err
+			}
+		}
+	}
+	return at, nil
+}
+
+// Decide asks the tenant's list of hosts and its policy.
+func (g *Guard) Decide(_ context.Context, r tool.Request) tool.Decision {
+	raw, err := json.Marshal(r.Args)
+	if err != nil {
+		return unjudged
+	}
+	args, err := policy.ArgsOf(json.RawMessage(raw))
+	if err != nil {
+		return unjudged
+	}
+	at, err := targetOf(raw)
+	if err != nil {
+		return unjudged
+	}
+	who := r.Caller.Tenant
+	p := g.o.Policies.Of(who.ID)
+	q := policy.Request{Action: r.Tool.Name, Args: args, Scope: policy.Anywhere, Caller: callerOf(r.Caller),
+		CanMeet: who.Can(tenant.Meeting) || who.Policy == tenant.Ephemeral, CanHide: who.Can(tenant.AnnounceNone)}
+	rules, confined := g.o.Allow[who.ID]
+	if confined && args.URL != "" && navigates(r.Tool.Name) {
+		if d, refused := confine(rules, args.URL); refused {
+			return d
+		}
+	}
+	if hosts := p.Standing(); len(hosts) > 0 {
+		if s, err := policy.NewScope(policy.Start{Standing: hosts, Confined: confined}); err == nil {
+			q.Scope = s
+		}
+	}
+	if g.o.Pages != nil && at.Session != "" {
+		if page, ok := g.o.Pages.Page(who.ID, at.Session, at.Ref); ok {
+			q.PageHost, q.HumanCheck, q.Multiline, q.Tabs = page.Host, page.HumanCheck, page.Multiline, page.Tabs
+		}
+	}
+	if g.o.Vaults != nil && at.Session != "" && seal.HasHandle(string(raw)) {
+		q.Secrets = g.o.Vaults.Of(who.ID, at.Session).Hosts(g.o.Now(), unescaped(raw))
+	}
+	d := p.Decide(&q)
+	return tool.Decision{Effect: tool.Effect(d.Effect), Rules: d.Rules, Waived: d.Waived, Title: d.Title, Reason: d.Reason, NobodyToAsk: d.NobodyToAsk}
+}
+
+// unjudged is the answer to arguments that the policy cannot read.
+var unjudged = tool.Decision{Effect: tool.Deny, Rules: []string{"arguments"}, Title: "Arguments that cannot be judged", Reason: "the policy cannot read these arguments"}
+
+// callerOf tells whether somebody can be asked: the transport knows what the client can do, the token whether that
+// counts. Helpers' tokens never have a person.
+func callerOf(c tool.Caller) policy.Caller {
+	if c.Attended && c.Tenant.Policy == tenant.Full {
+		return policy.Attended
+	}
+	return policy.Unattended
+}
+
+// navigates tells the tools whose address a session's browser will open. Meetings have browsers of their own.
+func navigates(name string) bool {
+	return name == "navigate" || name == "keepalive_set" || name == "session_open"
+}
+
+// confine checks an address against the tenant's list before the browser is asked. What cannot be read as an address
+// with a host is the handler's to refuse.
+func confine(rules egress.Rules, raw string) (tool.Decision, bool) {
+	host, port, ok := hostPort(raw)
+	if !ok || rules.Allows(host, port) {
+		return tool.Decision{}, false
+	}
+	return tool.Decision{Effect: tool.Deny, Rules: []string{"host-allowlist"}, Title: "Opens a site outside the tenant's list",
+		Reason: fmt.Sprintf("navigation refused by the host allowlist, %s:%d is not on it", host, port)}, true
+}
+
+func hostPort(raw string) (string, int, bool) {
+	scheme, host, port := policy.HostPort(raw)
+	if scheme != "http" && scheme != "https" {
+		return "", 0, false
+	}
+	h, err := egress.Host(host)
+	if err != nil {
+		return host, 0, host != "" // it is none that a list could name
+	}
+	n := 80
+	if scheme == "https" {
+		n = 443
+	}
+	if port != "" {
+		var err error
+		if n, err = strconv.Atoi(port); err != nil {
+			return h, 0, true
+		}
+	}
+	return h, n, true
+}
+
+// unescaped writes JSON's \u escapes out, so that a handle is found however it was spelled.
+func unescaped(raw []byte) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	var b strings.Builder
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			b.WriteString(v)
+			b.WriteByte('\n')
+		case []any:
+			for _, x := range v {
+				walk(x)
+			}
+		case map[string]any:
+			for k, x := range v {
+				walk(k)
+				walk(x)
+			}
+		}
+	}
+	walk(v)
+	return b.String()
+}
+
+// Hands refuses a sealed secret in any argument but those that type.
+func (g *Guard) Hands(t *tool.Tool, raw json.RawMessage) *tool.Error {
+	err := seal.CheckArgs(t.Name, raw)
+	if err == nil {
+		return nil
+	}
+	var place *seal.PlaceError
+	if errors.As(err, &place) {
+		return tool.Fail(tool.CodeNotReleasable, "argument", place.Argument)
+	}
+	return tool.Fail(tool.CodeBadArgument, "what", err)
+}
+
+// call is what an approval is bound to.
+func (g *Guard) call(r tool.Request) (approve.Call, error) {
+	raw, err := json.Marshal(r.Args)
+	if err != nil {
+		return approve.Call{}, fmt.Errorf("arguments for an approval: %w", err)
+	}
+	at, err := targetOf(raw)
+	if err != nil {
+		return approve.Call{}, fmt.Errorf("arguments for an approval: %w", err)
+	}
+	c := approve.Call{Tenant: string(r.Caller.Tenant.ID), Action: r.Tool.Name, Arguments: raw, Session: at.Session + at.Meeting}
+	if g.o.Pages != nil && at.Session != "" {
+		if page, ok := g.o.Pages.Page(r.Caller.Tenant.ID, at.Session, at.Ref); ok {
+			c.Host, c.Document = page.Host, page.Document
+		}
+	}
+	if navigates(r.Tool.Name) {
+		if host, _, ok := hostPort(at.URL); ok {
+			c.Host = host
+		}
+	}
+	return c, nil
+}
+
+// Approve asks a person about exactly this call: on the pages where somebody looks at the questions, and through the
+// caller's own client where it can ask.
+func (g *Guard) Approve(ctx context.Context, r tool.Request, d tool.Decision) tool.Approval {
+	c, err := g.call(r)
+	if err != nil {
+		g.o.Log.Error("nobody could be asked", "tool", r.Tool.Name, "err", err)
+		return tool.Approval{No: true}
+	}
+	if g.broker.Take(c) {
+		return tool.Approval{Yes: true}
+	}
+	if g.broker.Denied(c) {
+		return tool.Approval{No: true}
+	}
+	if g.o.Person != nil && g.o.Person.Reachable(r.Caller.Tenant.ID) {
+		yes := g.broker.Approve(ctx, c, d.Title, d.Rules)
+		return tool.Approval{Yes: yes, No: !yes}
+	}
+	q, err := g.broker.Ask(c, d.Title, d.Rules)
+	if err != nil {
+		g.o.Log.Warn("nobody could be asked", "tool", r.Tool.Name, "err", err)
+		return tool.Approval{No: true}
+	}
+	return tool.Approval{Ask: &tool.Ask{ID: q.ID, Text: question(q), Until: q.Until, Always: q.Host != ""}}
+}
+
+// question is what the person reads. Every word is ours, but for names that were checked.
+func question(q approve.Question) string {
+	where := ""
+	if q.Host != "" {
+		where = " on " + q.Host
+	}
+	return fmt.Sprintf("May the agent use %s%s? %s. (%s)", q.Action, where, q.Title, strings.Join(q.Rules, ", "))
+}
+
+// Answer is what the client's person said to a question. Anything but a clear yes is a no.
+func (g *Guard) Answer(t tenant.ID, id, choice string) {
+	c := approve.Choice(choice)
+	if !slices.Contains([]approve.Choice{approve.Once, approve.Always}, c) {
+		c = approve.No
+	}
+	if err := g.broker.Answer(string(t), id, c); err != nil {
+		g.o.Log.Info("an answer came to no question", "tenant", t, "err", err)
+	}
+}
+
+// Audit writes a record of a call.
+func (g *Guard) Audit(_ context.Context, r tool.Record) error {
+	return g.o.Audit.Write(audit.Record{At: r.At, Stage: string(r.Stage), Tenant: string(r.Tenant), Token: string(r.Token), Transport: r.Transport,
+		Tool: r.Tool, Meeting: r.Meeting, Effect: r.Effect, Rules: r.Rules, Approved: r.Approved, Code: string(r.Code), Took: r.Took, Replayed: r.Replayed})
+}

@@ -136,7 +136,7 @@ func (d *Desk) Detach(c Conn) {
 
 // Begin opens a channel: its meeting is in the call, and people were told.
 func (d *Desk) Begin(ch Channel) ([]Action, error) {
-	if slices.ContainsFunc(d.channels, func(o Channel) bool { return o.ID == ch.ID }) {
+	if d.Has(ch.ID) {
 		return nil, fmt.Errorf("channel: %s is there already", ch.ID)
 	}
 	if len(d.channels) >= channelsMax {
@@ -148,6 +148,11 @@ func (d *Desk) Begin(ch Channel) ([]Action, error) {
 		out = append(out, d.offer(c)...)
 	}
 	return out, nil
+}
+
+// Has says whether there is a channel, whoever has it.
+func (d *Desk) Has(id string) bool {
+	return slices.ContainsFunc(d.channels, func(o Channel) bool { return o.ID == id })
 }
 
 // End removes a channel: its meeting is over, or somebody objected.

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/channel"
 	"parley/channel/mcpl"
 	"parley/tenant"
 	"parley/tool"
@@ -142,14 +143,13 @@ func (h *hub) inChannel(e tool.Event) func(*conn) bool {
 	default:
 		return nil
 	}
-	when := ""
-	if h.s.o.TranscriptEvents != nil {
-		when = h.s.o.TranscriptEvents(e.Tenant)
+	if h.s.o.Channels == nil {
+		return nil
 	}
-	switch {
-	case when == "never" && e.Kind == tool.EventTranscript:
+	switch when := h.s.o.Channels.Events(string(e.Tenant)); {
+	case when == channel.EventsNever && e.Kind == tool.EventTranscript:
 		return func(*conn) bool { return true }
-	case when == "always" || h.s.o.Channels == nil:
+	case when == channel.EventsAlways:
 		return nil
 	}
 	return func(c *conn) bool { return h.s.o.Channels.Hears(c.mcpl, e.Meeting) }

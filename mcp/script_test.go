@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +46,9 @@ type scripted struct {
 
 // talk is the meetings' side.
 type talk struct {
+	updates chan channel.Update
+	prefers channel.Preferences
+
 	mu    sync.Mutex
 	log   []string
 	n     int
@@ -59,8 +63,37 @@ func (k *talk) note(format string, args ...any) {
 	k.log = append(k.log, fmt.Sprintf(format, args...))
 }
 
-// Publish implements mcpl.Talk with the answers of a meeting that has a turn.
-func (k *talk) Publish(ctx context.Context, ch channel.Channel, p turn.Publish) (channel.Receipt, error) {
+// Converse implements channel.Meetings.
+func (k *talk) Converse(ctx context.Context) <-chan channel.Update {
+	out := make(chan channel.Update)
+	go func() {
+		defer close(out)
+		for {
+			select {
+			case u := <-k.updates:
+				out <- u
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// Prefers implements channel.Meetings.
+func (k *talk) Prefers(string) channel.Preferences {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.prefers
+}
+
+// Draft implements channel.Meetings.
+func (k *talk) Draft(context.Context, string, string, channel.Drafted) (channel.DraftReceipt, error) {
+	return channel.DraftReceipt{}, errors.ErrUnsupported
+}
+
+// Publish implements channel.Meetings with the answers of a meeting that has a turn.
+func (k *talk) Publish(ctx context.Context, _, meeting string, p channel.Publication) (channel.Receipt, error) {
 	if k.held != nil {
 		k.begun <- struct{}{}
 		select {
@@ -69,7 +102,7 @@ func (k *talk) Publish(ctx context.Context, ch channel.Channel, p turn.Publish) 
 			return channel.Receipt{}, ctx.Err()
 		}
 	}
-	k.note("publish %s %q turn %d stream %q", ch.Meeting, p.Text, p.Turn, p.Stream)
+	k.note("publish %s %q turn %d stream %q", meeting, p.Text, p.Turn, p.Stream)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	a := turn.PublishAnswer{Delivered: true, Turn: p.Turn, LastTurn: k.turn}
@@ -85,13 +118,15 @@ func (k *talk) Publish(ctx context.Context, ch channel.Channel, p turn.Publish) 
 	return channel.ReceiptOf(a), nil
 }
 
-func (k *talk) Chunk(_ context.Context, ch channel.Channel, c turn.Chunk) error {
-	k.note("chunk %s %q stream %q speculative %v", ch.Meeting, c.Delta, c.Stream, c.Speculative)
+// Chunk implements channel.Meetings.
+func (k *talk) Chunk(_ context.Context, _, meeting string, c channel.Chunk) error {
+	k.note("chunk %s %q stream %q speculative %v", meeting, c.Delta, c.Stream, c.Speculative)
 	return nil
 }
 
-func (k *talk) Complete(_ context.Context, ch channel.Channel, c turn.Complete) error {
-	k.note("complete %s %q stream %q cancelled %v", ch.Meeting, c.Text, c.Stream, c.Cancelled)
+// Complete implements channel.Meetings.
+func (k *talk) Complete(_ context.Context, _, meeting string, c channel.Completion) error {
+	k.note("complete %s %q stream %q cancelled %v", meeting, c.Text, c.Stream, c.Cancelled)
 	return nil
 }
 
@@ -106,8 +141,8 @@ func (k *talk) take() []string {
 // newTalkWorld is a world with channels.
 func newTalkWorld(t testing.TB, change func(*Options)) (*world, *mcpl.Board, *talk) {
 	t.Helper()
-	k := &talk{begun: make(chan struct{}, 1000)}
-	board := mcpl.NewBoard(mcpl.BoardOptions{Set: MeetingSet, Talk: k})
+	k := &talk{begun: make(chan struct{}, 1000), updates: make(chan channel.Update), prefers: channel.Preferences{Events: channel.EventsAuto, Channel: true}}
+	board := mcpl.NewBoard(mcpl.BoardOptions{Set: MeetingSet, Meetings: k})
 	w := newWorld(t, func(o *Options) {
 		o.Channels = board
 		if change != nil {
@@ -345,7 +380,7 @@ func (s *scripted) happen(words []string) {
 		if !ok {
 			s.fail("that is nothing to be told")
 		}
-		s.board.Tell(m)
+		s.update(channel.Update{Message: &m})
 	}
 	speaker := func(name string) *transcript.Speaker {
 		if name == "-" {
@@ -355,15 +390,12 @@ func (s *scripted) happen(words []string) {
 	}
 	switch words[0] {
 	case "begin":
-		err := s.board.Begin(channel.Channel{ID: channel.ID(words[1]), Tenant: words[2], Meeting: words[1], Platform: "room",
-			Label: "Room " + words[1], Speculative: len(words) > 3})
-		if err != nil {
-			s.fail("%v", err)
-		}
+		s.update(channel.Update{Tenant: words[2], Meeting: words[1], Opened: &channel.Channel{ID: channel.ID(words[1]), Tenant: words[2],
+			Meeting: words[1], Platform: "room", Label: "Room " + words[1], Speculative: len(words) > 3}})
 	case "end":
-		s.board.End(channel.ID(words[1]), mcpl.EndMeeting, false)
+		s.update(channel.Update{Meeting: words[1], Closed: "ended"})
 	case "object":
-		s.board.End(channel.ID(words[1]), mcpl.EndClosed, true)
+		s.update(channel.Update{Meeting: words[1], Closed: "objection"})
 	case "turn":
 		seq := s.seq(words[2])
 		s.talk.mu.Lock()
@@ -389,6 +421,14 @@ func (s *scripted) happen(words []string) {
 		delete(s.peers, words[1])
 	default:
 		s.fail("%s cannot happen", words[0])
+	}
+}
+
+// update tells the board something, and waits until it has dealt with it: its reader takes a second nothing only when
+// it is done with the first one.
+func (s *scripted) update(u channel.Update) {
+	for _, u := range []channel.Update{u, {}, {}} {
+		s.talk.updates <- u
 	}
 }
 

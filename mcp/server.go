@@ -43,9 +43,6 @@ type Options struct {
 	MCPL mcpl.Options
 	// Channels are the meetings' channels; nil: there are none. The server does not close them.
 	Channels *mcpl.Board
-	// TranscriptEvents is a tenant's setting: auto (the zero value; a host gets what is said as events unless it has
-	// the meeting's channel), always, never. Nil: auto.
-	TranscriptEvents func(tenant.ID) string
 	// OnSession is called when a connection's MCPL session begins; the function it gives back (nil is fine)
 	// is called after each change of the grant. End is closed with the connection. It must not wait.
 	OnSession func(s *mcpl.Session, by tool.Caller, end <-chan struct{}) (changed func())

@@ -10,25 +10,16 @@ import (
 	"time"
 
 	"parley/channel"
-	"parley/turn"
 )
-
-// Talk is what is done with what hosts write to the channels of meetings. Its methods are called by one goroutine for
-// each connection and channel, in the order in which the host sent, and end with their context.
-type Talk interface {
-	// Publish takes a text to be said and tells at once what becomes of it. An error says that this is not known.
-	Publish(ctx context.Context, ch channel.Channel, p turn.Publish) (channel.Receipt, error)
-	// Chunk takes a piece of a text that may be published later, Complete the end of such a text.
-	Chunk(ctx context.Context, ch channel.Channel, c turn.Chunk) error
-	Complete(ctx context.Context, ch channel.Channel, c turn.Complete) error
-}
 
 // BoardOptions make a Board.
 type BoardOptions struct {
 	// Set is the feature set that has to be switched on for channels, such as parley.meeting.
-	Set  string
-	Talk Talk
-	Log  *slog.Logger // nil: silent
+	Set string
+	// Meetings are the conversations. What hosts write is given to them by one goroutine for each connection and
+	// channel, in the order in which the host sent it.
+	Meetings channel.Meetings
+	Log      *slog.Logger // nil: silent
 }
 
 // Bounds of a board.
@@ -88,14 +79,39 @@ type link struct {
 	lane     lane
 }
 
-// NewBoard makes a board. Close ends it.
+// NewBoard makes a board and follows the meetings' conversations. Close ends it.
 func NewBoard(o BoardOptions) *Board {
 	b := &Board{o: o, log: o.Log, desk: channel.NewDesk(), guests: map[*Session]*guest{}, byConn: map[channel.Conn]*guest{}}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
 	b.life, b.end = context.WithCancel(context.Background())
+	updates := o.Meetings.Converse(b.life)
+	b.work.Go(func() {
+		for u := range updates {
+			b.update(u)
+		}
+	})
 	return b
+}
+
+// update does what a conversation tells. It never waits for a host.
+func (b *Board) update(u channel.Update) {
+	switch {
+	case u.Opened != nil:
+		if !b.o.Meetings.Prefers(u.Tenant).Channel {
+			return
+		}
+		if err := b.Begin(*u.Opened); err != nil {
+			b.log.Warn("a meeting gets no channel", "meeting", u.Meeting, "err", err)
+		}
+	case u.Message != nil:
+		b.Tell(*u.Message)
+	case u.Closed == "ended":
+		b.End(channel.ID(u.Meeting), channel.ReasonEnded, false)
+	case u.Closed != "":
+		b.End(channel.ID(u.Meeting), channel.ReasonClosed, true)
+	}
 }
 
 // Close refuses everything from now on and waits for what runs.
@@ -193,22 +209,19 @@ func (b *Board) unlink(g *guest, id, reason string) {
 	}
 }
 
-// Begin opens a meeting's channel on every connection of its tenant.
+// Begin opens a meeting's channel on every connection of its tenant. One that is open already stays as it is.
 func (b *Board) Begin(ch channel.Channel) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.desk.Has(ch.ID) {
+		return nil
+	}
 	actions, err := b.desk.Begin(ch)
 	b.perform(actions)
 	return err
 }
 
-// Why a channel ended, as a late publish is told.
-const (
-	EndMeeting = "meeting-ended"  // the meeting is over
-	EndClosed  = "channel-closed" // somebody objected, or the channel was switched off
-)
-
-// End removes a channel. With erase, messages that wait to be written are dropped: they say what people said.
+// End removes a channel; the reason is what a late publish is told. With erase, messages that wait to be written are dropped: they say what people said.
 func (b *Board) End(id, reason string, erase bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -242,6 +255,9 @@ func (b *Board) Hears(s *Session, meeting string) bool {
 	l := g.links[channel.ID(meeting)]
 	return l != nil && l.answered && g.grant.Incoming && b.desk.Hears(g.conn, l.ch.ID)
 }
+
+// Events says when a tenant's transcript events are pushed beside a channel that takes the text.
+func (b *Board) Events(tenant string) channel.Events { return b.o.Meetings.Prefers(tenant).Events }
 
 // perform does what the desk says, with the lock held: what is put into the connections' queues here leaves in this
 // order.

@@ -2,11 +2,11 @@ package mcpl
 
 import (
 	"context"
+	"errors"
 	"time"
 	"unicode/utf8"
 
 	"parley/channel"
-	"parley/turn"
 )
 
 // Bounds of a lane.
@@ -22,9 +22,9 @@ const (
 
 // op is one thing that a host did to a channel; one of the three is set.
 type op struct {
-	publish  *turn.Publish
-	chunk    *turn.Chunk
-	complete *turn.Complete
+	publish  *channel.Publication
+	chunk    *channel.Chunk
+	complete *channel.Completion
 	reply    func(channel.Receipt, *Error) // of a publish
 }
 
@@ -75,7 +75,7 @@ func (b *Board) put(g *guest, l *link, o op) bool {
 }
 
 // takes tells whether a chunk can be of use, and notes its stream.
-func (q *lane) takes(c *turn.Chunk) bool {
+func (q *lane) takes(c *channel.Chunk) bool {
 	if q.cut[c.Stream] || len(q.cut) >= laneStreams {
 		return false
 	}
@@ -99,7 +99,7 @@ func (q *lane) lose(stream string) {
 
 // joins adds a chunk to the one before it, if they follow each other in one stream: what comes faster than the
 // meeting takes it is taken at once.
-func (o op) joins(c *turn.Chunk) bool {
+func (o op) joins(c *channel.Chunk) bool {
 	p := o.chunk
 	if p == nil || p.Stream != c.Stream || p.Turn != c.Turn || p.Speculative != c.Speculative || len(p.Delta)+len(c.Delta) > laneDelta {
 		return false
@@ -134,18 +134,22 @@ func (b *Board) hand(ch channel.Channel, o op) {
 	switch {
 	case o.publish != nil:
 		var r channel.Receipt
-		if r, err = b.o.Talk.Publish(ctx, ch, *o.publish); err != nil {
+		r, err = b.o.Meetings.Publish(ctx, ch.Tenant, ch.Meeting, *o.publish)
+		if errors.Is(err, channel.ErrNoMeeting) {
+			r, err = channel.Ended(), nil
+		}
+		if err != nil {
 			o.reply(r, &Error{Code: CodeInternal, Message: "the meeting did not answer: whether this will be said is not known"})
 			break
 		}
 		o.reply(r, nil)
 	case o.chunk != nil:
 		b.stats.chunks.Add(1)
-		err = b.o.Talk.Chunk(ctx, ch, *o.chunk)
+		err = b.o.Meetings.Chunk(ctx, ch.Tenant, ch.Meeting, *o.chunk)
 	case o.complete != nil:
-		err = b.o.Talk.Complete(ctx, ch, *o.complete)
+		err = b.o.Meetings.Complete(ctx, ch.Tenant, ch.Meeting, *o.complete)
 	}
-	if err != nil && b.life.Err() == nil {
+	if err != nil && b.life.Err() == nil && !errors.Is(err, channel.ErrNoMeeting) {
 		b.log.Warn("a meeting did not take what a host sent", "meeting", ch.Meeting, "err", err)
 	}
 }
@@ -159,16 +163,16 @@ func (b *Board) abandon(g *guest, l *link, reason string) {
 	for _, o := range ops {
 		if o.publish != nil {
 			if reason == "" {
-				reason = EndClosed
+				reason = channel.ReasonClosed
 			}
 			o.reply(channel.Receipt{Reason: reason}, nil)
 		}
 	}
-	if reason == EndMeeting {
+	if reason == channel.ReasonEnded {
 		return // there is no meeting to tell
 	}
 	for s := range q.open {
-		q.ops = append(q.ops, op{complete: &turn.Complete{Stream: s, Cancelled: true}})
+		q.ops = append(q.ops, op{complete: &channel.Completion{Stream: s, Cancelled: true}})
 	}
 	q.open = nil
 	if len(q.ops) > 0 && !q.running && !b.closed {

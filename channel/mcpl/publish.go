@@ -316,7 +316,7 @@ func (b *Board) publish(s *Session, params json.RawMessage, reply func(any, *Err
 	case tooLong(p.text):
 		answer(channel.Receipt{Reason: turn.ReasonTooLong}, nil)
 	default:
-		out := turn.Publish{Text: p.text, Turn: p.turn}
+		out := channel.Publication{Text: p.text, Turn: p.turn}
 		if p.stream != "" {
 			out.Stream = g.stream(p.stream)
 			delete(l.lane.open, out.Stream)
@@ -381,7 +381,7 @@ func (b *Board) chunk(s *Session, params json.RawMessage) (any, *Error) {
 		b.stats.chunksLost.Add(1)
 		return nil, unknownChannel(p.ChannelID)
 	}
-	b.put(g, l, op{chunk: &turn.Chunk{Stream: name, Index: p.Index, Delta: p.Delta, Turn: seq, Speculative: speculative && l.ch.Speculative}})
+	b.put(g, l, op{chunk: &channel.Chunk{Stream: name, Index: p.Index, Delta: p.Delta, Turn: seq, Speculative: speculative && l.ch.Speculative}})
 	return map[string]any{}, nil
 }
 
@@ -410,6 +410,6 @@ func (b *Board) complete(s *Session, params json.RawMessage) (any, *Error) {
 		return nil, unknownChannel(p.ChannelID)
 	}
 	delete(l.lane.open, name)
-	b.put(g, l, op{complete: &turn.Complete{Stream: name, Text: whole, Cancelled: p.Cancelled}})
+	b.put(g, l, op{complete: &channel.Completion{Stream: name, Text: whole, Cancelled: p.Cancelled}})
 	return map[string]any{}, nil
 }

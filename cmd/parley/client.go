@@ -199,10 +199,11 @@ func kilobytes(pid int, file, field string) int64 {
 	return 0
 }
 
-// speechCPU is what the speech process has used so far.
-func (c *client) speechCPU() (time.Duration, bool) {
+// speechCPU is the processor time that the speech process has used so far: all of it, and for final text alone.
+func (c *client) speechCPU() (all, finals time.Duration, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	st := c.engine.Status(ctx)
-	return st.CPU, st.PID != 0
+	// A draft is the final of a pause that turned out to be the end.
+	return st.CPU, time.Duration(st.Spent.Drafts+st.Spent.Finals) * time.Millisecond, st.PID != 0
 }

@@ -37,6 +37,7 @@ type Status struct {
 	Streams int
 	Queued  wire.Counts // waiting now
 	Done    wire.Counts // since the start
+	Spent   wire.Counts // processor time of what was decoded, in ms by kind
 	Dropped wire.Counts // since the start: partials and drafts given up under load
 	Lag     time.Duration
 	Worst   time.Duration
@@ -61,7 +62,7 @@ func (e *Engine) Status(ctx context.Context) Status {
 	out := Status{
 		State: st.Hear.State, Problem: st.Hear.Text, Voice: st.Voice.State, Notes: st.Notes,
 		PID: st.PID, Uptime: time.Duration(st.UptimeMS) * time.Millisecond, Weak: st.Weak, RSS: st.RSS,
-		CPU: time.Duration(st.CPUMillis) * time.Millisecond, Clients: st.Clients, Streams: st.Streams,
+		CPU: time.Duration(st.CPUMillis) * time.Millisecond, Spent: st.SpentMS, Clients: st.Clients, Streams: st.Streams,
 		Queued: st.Queued, Done: st.Done, Dropped: st.Dropped,
 		Lag: time.Duration(st.LagMS) * time.Millisecond, Worst: time.Duration(st.WorstMS) * time.Millisecond,
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -34,6 +35,7 @@ type lane struct {
 	running *job
 	cancel  context.CancelFunc // of the running job
 	ran     [segment.Final + 1]int64
+	spent   [segment.Final + 1]time.Duration // processor time
 	work    chan struct{}
 }
 
@@ -44,8 +46,10 @@ func newLane(m *Models, stuck func()) *lane {
 	return &lane{models: m, stuck: stuck, work: make(chan struct{}, 1)}
 }
 
-// run works until ctx ends.
+// run works until ctx ends. It keeps a thread to itself, on which the models run, so that its time can be told apart.
 func (l *lane) run(ctx context.Context) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for {
 		j, jctx, cancel := l.next(ctx)
 		if j == nil {
@@ -61,7 +65,7 @@ func (l *lane) run(ctx context.Context) {
 			dec = l.models.Large
 		}
 		alarm := time.AfterFunc(stuckAfter, l.stuck)
-		began := time.Now()
+		began, spent := time.Now(), threadCPU()
 		res, err := dec.Decode(jctx, j.req)
 		j.took = time.Since(began)
 		alarm.Stop()
@@ -69,6 +73,7 @@ func (l *lane) run(ctx context.Context) {
 		l.mu.Lock()
 		l.running, l.cancel = nil, nil
 		l.ran[j.kind]++
+		l.spent[j.kind] += threadCPU() - spent
 		l.mu.Unlock()
 		j.done(j, res, err)
 	}
@@ -151,6 +156,13 @@ func (l *lane) counts() (waiting, ran, dropped [segment.Final + 1]int64) {
 		waiting[k] = int64(l.q.waiting(segment.Kind(k)))
 	}
 	return waiting, l.ran, l.q.dropped
+}
+
+// used is the processor time of all that was decoded, by kind.
+func (l *lane) used() [segment.Final + 1]time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spent
 }
 
 func (l *lane) wake() {

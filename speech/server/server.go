@@ -408,6 +408,10 @@ func (s *Server) state() wire.State {
 		st.Notes = append(st.Notes, s.lane.models.Notes...)
 		waiting, ran, dropped := s.lane.counts()
 		st.Queued, st.Done, st.Dropped = counts(waiting), counts(ran), counts(dropped)
+		spent := s.lane.used()
+		st.SpentMS = wire.Counts{
+			Partials: spent[segment.Partial].Milliseconds(), Drafts: spent[segment.Draft].Milliseconds(), Finals: spent[segment.Final].Milliseconds(),
+		}
 		st.Dropped.Partials += s.skipped.Load()
 	default:
 	}

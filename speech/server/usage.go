@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // rss is how much memory this process holds, in bytes; 0 where the system does not say.
@@ -26,9 +28,14 @@ func rss() int64 {
 }
 
 // cpu is how much processor time this process has used.
-func cpu() time.Duration {
+func cpu() time.Duration { return used(syscall.RUSAGE_SELF) }
+
+// threadCPU is how much of it the calling thread has used.
+func threadCPU() time.Duration { return used(unix.RUSAGE_THREAD) }
+
+func used(whose int) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	if err := syscall.Getrusage(whose, &u); err != nil {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())

@@ -168,6 +168,7 @@ type State struct {
 	LagMS     int64    `json:"lag_ms"` // of the latest final: wall time from the end of its speech
 	WorstMS   int64    `json:"worst_lag_ms"`
 	CPUMillis int64    `json:"cpu_ms"`
+	SpentMS   Counts   `json:"spent_ms"` // processor time of what was decoded, in ms by kind
 }
 
 // Load says whether a part is "loading", "ready", "idle" or "failed".

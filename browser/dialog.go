@@ -1,0 +1,92 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-rod/rod/lib/proto"
+)
+
+func (p *Page) dialogOpened(d *Dialog) {
+	p.update(func() { p.dialog = d })
+	p.s.notify()
+}
+
+func (p *Page) dialogClosed() {
+	p.update(func() { p.dialog = nil })
+	p.s.notify()
+}
+
+// Dialog is the script dialog that stands open in the tab, if there is one.
+func (p *Page) Dialog() *Dialog {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dialog
+}
+
+// OpenDialog is a script dialog that stands open in any tab of the session, the current one's first. It holds up calls:
+// tabs that opened each other share a process, which stands still.
+func (s *Session) OpenDialog() *Dialog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.openDialogLocked()
+}
+
+func (s *Session) openDialogLocked() *Dialog {
+	if s.current != nil {
+		if d := s.current.Dialog(); d != nil {
+			return d
+		}
+	}
+	for _, p := range s.tabs {
+		if d := p.Dialog(); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// ErrNoDialog means that no script dialog is open.
+var ErrNoDialog = errors.New("no dialog is open")
+
+// Answer answers the script dialog that stands open, in the tab of that name or in any. It passes by the queue of calls, since they
+// wait for it. With stop the script that opened it is ended as well, so that a page cannot open one after the other.
+func (s *Session) Answer(ctx context.Context, tab string, accept bool, text string, stop bool) (Dialog, error) {
+	d := s.OpenDialog()
+	if tab != "" {
+		p, err := s.Tab(tab)
+		if err != nil {
+			return Dialog{}, err
+		}
+		d = p.Dialog()
+	}
+	if d == nil {
+		return Dialog{}, ErrNoDialog
+	}
+	p, err := s.Tab(d.Tab)
+	if err != nil {
+		return Dialog{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if stop {
+		// Behind the answer in the same row: it meets the script before the next dialog of a loop opens, or in that one's
+		// place.
+		p.post(p.session, proto.PageHandleJavaScriptDialog{Accept: accept, PromptText: text})
+		err = proto.RuntimeTerminateExecution{}.Call(p.Client(ctx))
+	} else {
+		err = proto.PageHandleJavaScriptDialog{Accept: accept, PromptText: text}.Call(p.Client(ctx))
+	}
+	switch e := said(err); {
+	case e != nil: // it went by itself
+	case err != nil:
+		return *d, err
+	}
+	p.mu.Lock()
+	if p.dialog == d {
+		p.dialog = nil
+	}
+	p.mu.Unlock()
+	return *d, nil
+}

@@ -1,0 +1,91 @@
+// The kit lives in our isolated world of every document, from its first moment on: the page can neither see nor replace
+// it. It remembers which fields were ever for passwords, knows when the page is quiet, and looks a document over.
+(marker) => {
+	if (Object.hasOwn(globalThis, marker)) return;
+
+	// Roots are the document and every open shadow root in it; found ones are kept, weakly.
+	const MAX_ROOTS = 5000;
+	const known = new WeakSet(), roots = [];
+	const secrets = new WeakSet(), secretList = [];
+	const keep = (el) => {
+		if (secrets.has(el)) return;
+		secrets.add(el);
+		secretList.push(new WeakRef(el));
+	};
+	// What says of a field that it holds a credential even though it was never a password field.
+	const credential = /(^|[\s_\-])(current-password|new-password|one-time-code|cc-csc)($|[\s_\-])/i;
+	const check = (el) => {
+		if (el.type === 'password' || (el.autocomplete && credential.test(el.autocomplete))) keep(el);
+	};
+
+	let lastChange = performance.now(), changes = 0;
+	const enter = (root) => {
+		if (known.has(root) || roots.length >= MAX_ROOTS) return;
+		known.add(root);
+		roots.push(new WeakRef(root));
+		observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+		scan(root);
+	};
+	const scan = (root) => {
+		for (const el of root.querySelectorAll('input')) check(el);
+		// Only elements that may have a shadow root are asked for it: custom ones and a few others.
+		const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
+		for (let el = walker.currentNode; el; el = walker.nextNode()) if (el.shadowRoot) enter(el.shadowRoot);
+	};
+	const observer = new MutationObserver((records) => {
+		lastChange = performance.now();
+		changes += records.length;
+		for (const r of records) {
+			if (r.type === 'attributes') {
+				if (r.attributeName === 'type' || r.attributeName === 'autocomplete') { if (r.target.localName === 'input') { if (r.attributeName === 'type' && r.oldValue === 'password') keep(r.target); check(r.target); } }
+			} else if (r.type === 'childList') {
+				for (const n of r.addedNodes) {
+					if (n.nodeType !== 1) continue;
+					if (n.localName === 'input') check(n);
+					if (n.shadowRoot) enter(n.shadowRoot);
+					if (n.firstElementChild) scan(n);
+				}
+			}
+		}
+	});
+	// enter asks for old values too: a field that was a password for one turn of the page's script only is one as well.
+	enterDocument();
+	function enterDocument() {
+		known.add(document);
+		roots.push(new WeakRef(document));
+		observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true });
+		scan(document);
+	}
+
+	const frame = () => new Promise((done) => { const t = setTimeout(done, 50); requestAnimationFrame(() => { clearTimeout(t); done(); }); });
+
+	const kit = Object.freeze({
+		// quiet waits until the page has drawn what it was told and changed nothing for calm milliseconds, at most max.
+		quiet: async ({ calm, max }) => {
+			const until = performance.now() + max;
+			await frame();
+			while (performance.now() < until) {
+				const since = performance.now() - lastChange;
+				if (since >= calm) break;
+				await new Promise((done) => setTimeout(done, Math.max(1, Math.min(calm - since, until - performance.now()))));
+			}
+			return changes;
+		},
+		changes: () => changes,
+		// secrets are the fields that were ever for passwords and still stand in the document.
+		secrets: () => secretList.map((r) => r.deref()).filter((el) => el && el.isConnected),
+		secretCount: () => { let n = 0; for (const r of secretList) { const el = r.deref(); if (el && el.isConnected) n++; } return n; },
+		secret: (el) => { if (el && el.localName === 'input') check(el); return secrets.has(el); },
+		// shown are the secret fields that would show what is in them.
+		veil: (on) => {
+			let n = 0;
+			for (const r of secretList) {
+				const el = r.deref();
+				if (!el || !el.isConnected) continue;
+				if (on && el.type !== 'password') { el.style.setProperty('-webkit-text-security', 'disc', 'important'); n++; } else if (!on && el.style.getPropertyValue('-webkit-text-security')) { el.style.removeProperty('-webkit-text-security'); if (!el.getAttribute('style')) el.removeAttribute('style'); }
+			}
+			return n;
+		},
+	});
+	Object.defineProperty(globalThis, marker, { value: kit });
+}

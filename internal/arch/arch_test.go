@@ -23,7 +23,7 @@ var layers = []struct {
 	{"turn", 2}, {"speech", 2}, {"channel", 2}, {"browser", 2}, {"store", 2}, {"guard", 2},
 	{"meeting", 3},
 	{"audio/pulse", 4}, {"audio/ogg", 4}, {"audio/vad", 4}, {"speech/models", 4}, {"speech/local", 4}, {"speech/server", 4}, {"speech/speechtest", 5}, {"channel/mcpl", 4},
-	{"browser/cdp", 4}, {"live", 4}, {"room", 4}, {"platforms", 4}, {"meeting/keeper", 4}, {"meeting/worker", 4},
+	{"browser/cdp", 4}, {"browser/browsertest", 5}, {"live", 4}, {"room", 4}, {"platforms", 4}, {"meeting/keeper", 4}, {"meeting/worker", 4},
 	{"platforms/room", 5}, {"platforms/platformtest", 5}, {"platforms/meet", 5}, {"platforms/zoom", 5}, {"platforms/teams", 5}, {"platforms/jitsi", 5}, {"platforms/livekit", 5},
 	{"testkit", 5},
 	{"tool", 6}, {"fleet", 6}, {"guard/choke", 6},

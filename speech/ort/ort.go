@@ -41,13 +41,24 @@ func Init(runtimePath string) error {
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("ort: no ONNX Runtime library (parley models fetch brings it): %w", err)
 	}
+	// The library as it comes reports its use to its maker and keeps an identity of the machine for that in the
+	// user's cache folder. Nothing leaves this machine: it is told not to before it starts, and once more when it runs.
+	if err := os.Setenv(noTelemetry, "1"); err != nil {
+		return fmt.Errorf("ort: %w", err)
+	}
 	onnx.SetSharedLibraryPath(path)
 	if err := onnx.InitializeEnvironment(); err != nil {
 		return fmt.Errorf("ort: %w", err)
 	}
+	if err := onnx.DisableTelemetry(); err != nil {
+		return fmt.Errorf("ort: %w", errors.Join(err, onnx.DestroyEnvironment()))
+	}
 	env.path = path
 	return nil
 }
+
+// noTelemetry is the library's own switch.
+const noTelemetry = "ORT_DISABLE_TELEMETRY"
 
 // Options of a session; the zero value is one thread.
 type Options struct {

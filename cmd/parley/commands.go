@@ -10,6 +10,7 @@ func commands() []*command {
 		joinCommand,
 		roomCommand,
 		guestCommand,
+		standinCommand,
 		doctorCommand,
 		benchCommand,
 		modelsCommand,

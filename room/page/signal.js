@@ -3,8 +3,10 @@
 const pingEvery = 4000, pongWithin = 4000, openWithin = 5000;
 
 export class Signal {
-  // heard is called with every notice; changed with "open", "lost" (trying again) and "gone" (given up).
-  constructor(heard, changed) {
+  // heard is called with every notice; changed with "open", "lost" (trying again) and "gone" (given up). path is the
+  // connection's; without one it is below the page's own.
+  constructor(heard, changed, path = location.pathname.replace(/\/$/, '') + '/ws') {
+    this.path = path;
     this.heard = heard;
     this.changed = changed;
     this.token = '';
@@ -20,7 +22,7 @@ export class Signal {
   }
 
   connect() {
-    const url = new URL(location.pathname.replace(/\/$/, '') + '/ws', location.href);
+    const url = new URL(this.path, location.href);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     const socket = this.socket = new WebSocket(url);
     const late = setTimeout(() => socket.close(), openWithin);

@@ -264,6 +264,8 @@ func (m *Machine) announceGaveUp() {
 // attend is the meeting proper.
 func (m *Machine) attend() {
 	m.enter(Attending, m.attendFor(), Transition{})
+	m.openChannel()
+	m.warmClips()
 	m.lateCheck()
 }
 

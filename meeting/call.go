@@ -140,7 +140,9 @@ type Person struct {
 type SeenSpeaking struct {
 	IDs   []string
 	Names []string
-	At    time.Time
+	// Self says that the page shows ourselves speaking; false also where a page never shows that.
+	Self bool
+	At   time.Time
 }
 
 // SeenChat is a message in the chat.

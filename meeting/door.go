@@ -69,6 +69,7 @@ func (m *Machine) seen(ev CallEvent) {
 		m.seenPeople(ev)
 	case SeenSpeaking:
 		m.people.seenSpeaking(m.now, ev)
+		m.showFloor(ev)
 	case SeenChat:
 		m.seenChat(ev)
 	case SeenDevice:
@@ -153,7 +154,7 @@ func (m *Machine) expireDoor() {
 	if !d.back.IsZero() && m.due(d.back.Add(backTime)) {
 		d.back, d.inside = time.Time{}, false
 		if m.life.state.In() {
-			m.silence("leave")
+			m.hush("leave")
 			m.enter(Waiting, m.o.MaxWait, d.evidence())
 		}
 	}

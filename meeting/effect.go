@@ -77,6 +77,8 @@ type (
 	PlaySpeech    struct{ ID string } // → SpeechStarted, SpeechEnded
 	// DropSpeech forgets an utterance that was prepared and will not be played.
 	DropSpeech struct{ ID string }
+	// WarmSpeech synthesizes short texts that are played again and again; nothing answers it.
+	WarmSpeech struct{ Texts []string }
 )
 
 // To whom it concerns.
@@ -129,6 +131,7 @@ func (Append) effect()          {}
 func (PrepareSpeech) effect()   {}
 func (PlaySpeech) effect()      {}
 func (DropSpeech) effect()      {}
+func (WarmSpeech) effect()      {}
 func (Tell) effect()            {}
 func (Answer) effect()          {}
 func (Note) effect()            {}

@@ -56,6 +56,10 @@ type (
 	}
 	// HeardActivity says that somebody can be heard, or no longer.
 	HeardActivity struct{ On bool }
+	// HeardTurnEnd is a model's probability that the speaker has finished.
+	HeardTurnEnd struct{ Prob float64 }
+	// HearingBegan is when the transcript's clock began: its first sample.
+	HearingBegan struct{ At time.Time }
 )
 
 // Part is a part of the machinery below a meeting.
@@ -128,6 +132,11 @@ type (
 		Duration time.Duration
 		Err      error
 	}
+	// SpeechMade means that all of it is synthesized, and how long it will be.
+	SpeechMade struct {
+		ID       string
+		Duration time.Duration
+	}
 	// SpeechStarted means that its first sample sounds.
 	SpeechStarted struct{ ID string }
 	// SpeechEnded means that it is over, whatever the reason.
@@ -153,6 +162,9 @@ func (PageGone) meetingEvent()          {}
 func (Fault) meetingEvent()             {}
 func (Heard) meetingEvent()             {}
 func (HeardActivity) meetingEvent()     {}
+func (HeardTurnEnd) meetingEvent()      {}
+func (HearingBegan) meetingEvent()      {}
+func (SpeechMade) meetingEvent()        {}
 func (Opened) meetingEvent()            {}
 func (Joined) meetingEvent()            {}
 func (ChatSent) meetingEvent()          {}

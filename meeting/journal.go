@@ -30,6 +30,8 @@ type JournalLine struct {
 	State State          `json:"state"`
 	// Effects are kinds, in the order in which they were performed.
 	Effects []string `json:"fx,omitempty"`
+	// Turn is what the turn engine was told and did, in the form of turn/replay: no words.
+	Turn []json.RawMessage `json:"turn,omitempty"`
 	// Next is the time until the machine's deadline, in ms.
 	Next int64 `json:"next_ms,omitempty"`
 }
@@ -39,17 +41,18 @@ func NewJournal(w io.Writer) *Journal { return &Journal{w: bufio.NewWriter(w)} }
 
 // write adds a line; a nil journal writes nothing, and one whose file broke is silent from then on.
 func (j *Journal) write(now time.Time, m *Machine, ev Event, effects []Effect) {
+	entries := m.floor.entries()
 	if j == nil || j.err != nil || j.n >= journalBound {
 		return
 	}
 	if j.start.IsZero() {
 		j.start = now
 	}
-	if quiet(ev) && len(effects) == 0 {
+	if quiet(ev) && len(effects) == 0 && len(entries) == 0 {
 		return
 	}
 	j.n++
-	line := JournalLine{N: j.n, T: now.Sub(j.start).Milliseconds(), State: m.State()}
+	line := JournalLine{N: j.n, T: now.Sub(j.start).Milliseconds(), State: m.State(), Turn: entries}
 	line.Event, line.Data = describe(ev)
 	for _, e := range effects {
 		line.Effects = append(line.Effects, effectName(e))
@@ -73,7 +76,7 @@ func quiet(ev Event) bool {
 	case Seen:
 		_, speaking := ev.Event.(SeenSpeaking)
 		return speaking
-	case HeardActivity, Deadline:
+	case HeardActivity, HeardTurnEnd, Deadline:
 		return true
 	}
 	return false
@@ -122,11 +125,17 @@ func describe(ev Event) (string, map[string]any) {
 		fail(ev.Err)
 	case TranscriptStarted:
 		fail(ev.Err)
+	case HeardTurnEnd:
+		d["prob"] = ev.Prob
+	case SpeechMade:
+		d["id"], d["ms"] = ev.ID, ev.Duration.Milliseconds()
+	case SpeechStarted:
+		d["id"] = ev.ID
 	case SpeechReady:
-		d["ms"] = ev.Duration.Milliseconds()
+		d["id"], d["ms"] = ev.ID, ev.Duration.Milliseconds()
 		fail(ev.Err)
 	case SpeechEnded:
-		d["ms"], d["interrupted"] = ev.Played.Sounded.Milliseconds(), ev.Played.Interrupted
+		d["id"], d["ms"], d["interrupted"] = ev.ID, ev.Played.Sounded.Milliseconds(), ev.Played.Interrupted
 		fail(ev.Err)
 	}
 	if len(d) == 0 {

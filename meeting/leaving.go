@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"parley/meeting/wire"
+	"parley/turn"
 )
 
 // leaving is the way out: what must be finished before we may go, each with the moment at which we go without it.
@@ -35,7 +36,10 @@ func (m *Machine) leave(r Reason, why Transition) {
 	}
 	m.enter(Leaving, limits[Leaving], why)
 	m.ask.closeAll(m, "withdrawn")
-	m.silence("leave")
+	m.voice.cause = "leave"
+	m.floorStep(turn.Draft{}) // nothing is said any more by itself
+	m.floorStep(turn.StopSpeaking{})
+	m.voice.cause = ""
 	if m.stillToConfirm() {
 		m.life.out.talk = m.now.Add(talkTime)
 	}
@@ -105,7 +109,10 @@ func (m *Machine) end(why ...Transition) {
 		return
 	}
 	m.closeSound()
-	m.silence("leave")
+	m.endFloor()
+	if u := m.voice.ending; u != nil {
+		m.spoken(u, u.end.Said, u.end.Unsaid)
+	}
 	var t Transition
 	if len(why) > 0 {
 		t = why[0]

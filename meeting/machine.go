@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"parley/meeting/wire"
+	"parley/turn"
 )
 
 // Machine decides what an attendance does. It is pure: time and everything that happens go in, effects come out.
@@ -29,6 +30,7 @@ type Machine struct {
 	chat     chatbox
 	mic      microphone
 	voice    voice
+	floor    floor
 	people   presence
 	ask      questions
 	orders   orders
@@ -45,6 +47,7 @@ func New(now time.Time, o Options) *Machine {
 	m.mic = microphone{device: DeviceUnknown, camera: DeviceUnknown}
 	m.orders.waiting = map[string]order{}
 	m.people.count = -1
+	m.floor = newFloor(o)
 	return m
 }
 
@@ -87,7 +90,7 @@ func (m *Machine) Deadline() time.Time {
 	next := m.life.until
 	for _, t := range []time.Time{
 		m.door.deadline(), m.leavingDeadline(), m.announce.deadline(), m.sound.deadline(), m.consent.deadline(),
-		m.chat.deadline(), m.mic.deadline(), m.voice.deadline(), m.presenceDeadline(), m.ask.deadline(), m.orders.deadline(),
+		m.chat.deadline(), m.mic.deadline(), m.voice.deadline(), m.floor.deadline(), m.presenceDeadline(), m.ask.deadline(), m.orders.deadline(),
 	} {
 		if !t.IsZero() && t.Before(next) {
 			next = t
@@ -140,8 +143,15 @@ func (m *Machine) take(ev Event) {
 		m.heard(ev)
 	case HeardActivity:
 		m.people.heardActivity(m.now, ev.On)
+		m.floorStep(turn.Activity{On: ev.On})
+	case HeardTurnEnd:
+		m.floorStep(turn.TurnEnd{Prob: ev.Prob})
+	case HearingBegan:
+		m.hearingBegan(ev.At)
 	case SpeechReady:
 		m.speechReady(ev)
+	case SpeechMade:
+		m.speechMade(ev)
 	case SpeechStarted:
 		m.speechStarted(ev)
 	case SpeechEnded:
@@ -164,7 +174,7 @@ func (m *Machine) expire() {
 		}
 		for _, part := range []func(){
 			m.expireState, m.expireDoor, m.expireAnnouncement, m.expireSound, m.expireConsent, m.expireChat, m.expireMicrophone,
-			m.expireVoice, m.expirePresence, m.expireQuestions, m.expireOrders, m.expireLeaving,
+			m.expireVoice, m.expireFloor, m.expirePresence, m.expireQuestions, m.expireOrders, m.expireLeaving,
 		} {
 			if m.life.state != Ended {
 				part()

@@ -13,6 +13,8 @@ const (
 	micRetry     = 5 * time.Second
 	micRetries   = 6
 	micHoldBound = 10 * time.Minute // the longest time that it stays on although nothing is said
+	micArmBound  = 10 * time.Second // how long it is on for an answer that stands ready
+	micDoubt     = 500 * time.Millisecond
 )
 
 // microphone is the switch in the page. What it carries is only what we play, so that one left on sends silence; it is
@@ -32,6 +34,12 @@ type microphone struct {
 	warned   bool   // mic-open was reported
 	orders   []micOrder
 	failedOn bool // the last try to open it did not; nobody tries again by itself
+
+	armed time.Time // on for an answer that stands ready, until
+	spent bool      // it was armed for as long as it may be
+	// doubt is until when the page may still take back that it is off: news of before an act of ours may come after it.
+	doubt     time.Time
+	hostMuted bool // somebody else shut it: it stays shut until we are asked to speak, or asked by the agent
 }
 
 // micOrder is a command that waits for the switch.
@@ -41,17 +49,18 @@ type micOrder struct {
 }
 
 func (mc *microphone) deadline() time.Time {
-	return earliest(mc.hold, mc.linger, mc.until, mc.retry)
+	return earliest(mc.hold, mc.linger, mc.until, mc.retry, mc.armed, mc.doubt)
 }
 
 // lost: there is no page any more.
 func (mc *microphone) lost() {
 	mc.device, mc.camera, mc.op, mc.until, mc.retry, mc.hold, mc.linger = DeviceUnknown, DeviceUnknown, 0, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	mc.armed, mc.doubt = time.Time{}, time.Time{}
 }
 
 // wanted says whether there is a reason for the microphone to be on: something is being said, or a bounded hold.
 func (m *Machine) micWanted() bool {
-	return m.voice.wantsMic() || !m.mic.hold.IsZero() || !m.mic.linger.IsZero()
+	return m.voice.wantsMic() || !m.mic.hold.IsZero() || !m.mic.linger.IsZero() || !m.mic.armed.IsZero()
 }
 
 // settleMicrophone brings the switch to where it should be, one act at a time.
@@ -60,17 +69,40 @@ func (m *Machine) settleMicrophone() {
 	if !m.life.state.In() || m.life.out.pageGone {
 		return
 	}
-	if mc.op != 0 {
+	m.arm()
+	if mc.op != 0 || !mc.doubt.IsZero() {
 		return
 	}
 	want := m.micWanted()
 	switch {
-	case want && mc.device != DeviceOn && !mc.failedOn:
+	case want && mc.device != DeviceOn && !mc.failedOn && !mc.hostMuted:
 		m.switchMic(true)
 	case !want && mc.device == DeviceOn && mc.retry.IsZero() && mc.retries < micRetries:
 		m.switchMic(false)
 	case mc.readBack || (!want && mc.ordered(false)):
 		m.switchMic(false)
+	}
+}
+
+// arm opens the microphone for an answer that stands ready, before the turn that it answers is over: the click takes
+// longer than everything else. What it carries until then is silence.
+func (m *Machine) arm() {
+	mc := &m.mic
+	switch expecting := m.life.state == Attending && m.o.Permits.Speak && m.floor.engine.Expecting(); {
+	case !expecting:
+		if !mc.armed.IsZero() && m.voice.now == nil {
+			m.lingerMic()
+		}
+		mc.armed, mc.spent = time.Time{}, false
+	case mc.armed.IsZero() && !mc.spent:
+		mc.armed, mc.spent, mc.failedOn, mc.retries = m.now.Add(micArmBound), true, false, 0
+	}
+}
+
+// micShown keeps in mind what the page showed of the microphone while we were heard.
+func (m *Machine) micShown() {
+	if u := m.voice.now; u != nil && u.sounding() && m.mic.device != DeviceOn {
+		u.micSeen = m.mic.device
 	}
 }
 
@@ -99,6 +131,7 @@ func (m *Machine) microphoneSet(ev MicrophoneSet) {
 		ev.Device = DeviceUnknown
 	}
 	mc.device = ev.Device
+	m.micShown()
 	m.changed()
 	if mc.on {
 		mc.failedOn = mc.device != DeviceOn
@@ -177,12 +210,12 @@ func (m *Machine) mute(id string, mute bool) *wire.Error {
 		return &wire.Error{Code: wire.CodeNotAllowed, Text: "this meeting was joined without the permission to speak"}
 	}
 	if mute {
-		mc.hold, mc.linger = time.Time{}, time.Time{}
+		mc.hold, mc.linger, mc.armed = time.Time{}, time.Time{}, time.Time{}
 		if m.voice.wantsMic() {
-			m.silence("stop") // shut in the middle of an utterance, the rest would be said to nobody
+			m.hush("stop") // shut in the middle of an utterance, the rest would be said to nobody
 		}
 	} else {
-		mc.hold = m.now.Add(micHoldBound)
+		mc.hold, mc.hostMuted = m.now.Add(micHoldBound), false
 	}
 	mc.failedOn, mc.retries = false, 0
 	if mc.op == 0 && mc.device == map[bool]Device{true: DeviceOff, false: DeviceOn}[mute] {
@@ -202,10 +235,31 @@ func (mc *microphone) seen(m *Machine, ev SeenDevice) {
 		if mc.device != ev.Microphone {
 			mc.retries, mc.failedOn = 0, false
 		}
+		switch {
+		case ev.Microphone == DeviceOn:
+			mc.doubt, mc.hostMuted = time.Time{}, false
+		case mc.device == DeviceOn && (ev.Microphone == DeviceOff || ev.Microphone == DeviceBlocked) && m.life.state.In():
+			mc.doubt = m.now.Add(micDoubt)
+		}
 		mc.device = ev.Microphone
+		m.micShown()
 	}
 	m.changed()
 }
+
+// muted by somebody else: what is being said is said to nobody, and the microphone stays shut until somebody asks.
+func (m *Machine) mutedByHost() {
+	mc := &m.mic
+	mc.hostMuted = true
+	mc.hold, mc.linger, mc.armed = time.Time{}, time.Time{}, time.Time{}
+	if m.voice.wantsMic() {
+		m.hush("host-mute")
+	}
+	m.changed()
+}
+
+// askedToSpeak is the host's request to unmute: it takes the mute back.
+func (m *Machine) askedToSpeak() { m.mic.hostMuted = false }
 
 func (m *Machine) expireMicrophone() {
 	mc := &m.mic
@@ -214,6 +268,13 @@ func (m *Machine) expireMicrophone() {
 	}
 	if m.due(mc.linger) {
 		mc.linger = time.Time{}
+	}
+	if m.due(mc.armed) {
+		mc.armed = time.Time{}
+	}
+	if m.due(mc.doubt) {
+		mc.doubt = time.Time{}
+		m.mutedByHost()
 	}
 	if m.due(mc.until) {
 		m.microphoneSet(MicrophoneSet{Op: mc.op, Device: DeviceUnknown, Err: ErrLate})

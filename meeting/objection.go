@@ -6,6 +6,7 @@ import (
 	"parley/meeting/consent"
 	"parley/meeting/wire"
 	"parley/transcript"
+	"parley/turn"
 )
 
 // Times of obeying an objection.
@@ -53,7 +54,10 @@ func (m *Machine) object(by, id, sender, lang string) {
 	m.note(LedgerEntry{What: "objection", How: by, Lang: lang, People: []LedgerPerson{{ID: id, Name: sender}}})
 	m.chat.dropAnnouncements()
 	m.announce.sending, m.announce.lateAt = false, time.Time{}
-	m.silence("objection")
+	m.voice.cause = "objection"
+	m.floorStep(turn.Objected{})
+	m.voice.cause = ""
+	m.closeChannel("objection")
 	m.ask.closeKind(m, askAnnounce)
 	m.tell(wire.Report{OptOut: &wire.OptOut{By: by, Sender: sender, Lang: lang, Leaving: !m.o.StayOnOptOut}})
 	c.confirm = m.now.Add(confirmAfter)

@@ -1,6 +1,10 @@
 package meeting
 
-import "time"
+import (
+	"time"
+
+	"parley/turn"
+)
 
 // Options are what one attendance was asked to do. The zero value of each field is its default.
 type Options struct {
@@ -60,6 +64,13 @@ type Options struct {
 	// Inviter is a shown name; we leave when nobody of that name is there for InviterAfter (zero: 5 min).
 	Inviter      string
 	InviterAfter time.Duration
+
+	// Turn are the settings of the turn engine; nil: turn.Default.
+	Turn *turn.Settings
+	// Policy decides over turns; nil: the reference policy, with our voice lowered while somebody is heard.
+	Policy turn.Policy
+	// NoChannel keeps the conversation from becoming a channel; its messages are reported all the same.
+	NoChannel bool
 
 	// MaxUtterance is the longest text to be said at once, in characters. Zero: 2000.
 	MaxUtterance int

@@ -46,6 +46,10 @@ func (o *orders) deadline() time.Time {
 
 // command takes an order. A second one under an id that still waits is not accepted, and not answered.
 func (m *Machine) command(c Command) {
+	if c.ID == "" { // nobody waits for an answer
+		m.stream(c.Body)
+		return
+	}
 	if _, twice := m.orders.waiting[c.ID]; twice {
 		return
 	}
@@ -86,6 +90,16 @@ func (m *Machine) command(c Command) {
 		refused = m.sendChat(c.ID, b.ChatSend.Text, Audience(b.ChatSend.To))
 	case b.Answer != nil:
 		m.answerQuestion(c.ID, *b.Answer)
+	case b.Publish != nil:
+		refused = m.publish(c.ID, *b.Publish)
+	case b.Draft != nil:
+		refused = m.draft(c.ID, *b.Draft)
+	case b.Chunk != nil, b.Complete != nil:
+		m.stream(b)
+		m.answer(c.ID, wire.Answer{})
+	case b.Settings != nil:
+		m.change(b.Settings.Turn)
+		m.answer(c.ID, wire.Answer{})
 	default:
 		refused = &wire.Error{Code: wire.CodeBadInput, Text: "this worker does not know the command; it may be older than the service"}
 	}
@@ -128,7 +142,7 @@ func (m *Machine) giveUp(id string, w order) {
 	case "speak":
 		if u := m.voice.now; u != nil && u.order == id {
 			u.order = ""
-			m.silence("cancel")
+			m.hush("cancel")
 		}
 	case "chat_send":
 		if m.chat.now != nil && m.chat.now.order == id {

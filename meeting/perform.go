@@ -195,6 +195,10 @@ func (p *performer) one(e Effect) {
 		p.play(e.ID)
 	case DropSpeech:
 		p.drop(e.ID)
+	case WarmSpeech:
+		if w, ok := p.ports.Voice.(Warmer); ok {
+			p.run(time.Minute, func(ctx context.Context) Event { w.Warm(ctx, e.Texts); return nil })
+		}
 
 	case Tell:
 		// A final is on disk before anybody hears of it, and the end comes behind the last final.
@@ -363,7 +367,15 @@ func (p *performer) prepare(u Utterance) {
 			_ = sp.Close()
 			return
 		}
-		p.post(SpeechReady{ID: u.ID, Duration: sp.Duration()})
+		d := sp.Duration()
+		p.post(SpeechReady{ID: u.ID, Duration: d})
+		if mk, ok := sp.(Maker); ok && d == 0 {
+			select {
+			case <-mk.Made():
+				p.post(SpeechMade{ID: u.ID, Duration: sp.Duration()})
+			case <-ctx.Done():
+			}
+		}
 	})
 }
 

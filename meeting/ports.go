@@ -133,6 +133,8 @@ type Utterance struct {
 	Backend string
 	Model   string
 	Speed   float64
+	// Clip is a short text that is said again and again: its sound may be kept.
+	Clip bool
 }
 
 // Played is what came of an utterance.
@@ -142,6 +144,18 @@ type Played struct {
 	Sounded     time.Duration // how long it could be heard
 	Gap         time.Duration // the longest pause because synthesis fell behind
 	Interrupted bool
+	// Level is the loudest moment that arrived at the microphone's source while it played, in dBFS; nil: not measured.
+	Level *float64
+}
+
+// Warmer is a Voice that can synthesize short texts before they are wanted, and keep them.
+type Warmer interface {
+	Warm(ctx context.Context, texts []string)
+}
+
+// Maker is a Spoken that tells when all of it is synthesized: Duration says then how long it is.
+type Maker interface {
+	Made() <-chan struct{}
 }
 
 // DialogAnswerer is a Call that can click a choice of a dialog it has shown in a SeenDialog.

@@ -157,6 +157,8 @@ func (m *Machine) seenDialog(ev SeenDialog) {
 		return
 	}
 	switch ev.Kind {
+	case "unmute-request":
+		m.askedToSpeak()
 	case "consent":
 		m.consentGate(ev)
 	case "challenge":

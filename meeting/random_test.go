@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,8 @@ type world struct {
 	c     chance
 	asked []Effect
 	n     int
+	seq   int
+	now   time.Time
 }
 
 var errRandom = errors.New("random")
@@ -123,10 +126,13 @@ func (w *world) answer() Event {
 	case PrepareSpeech:
 		return SpeechReady{ID: e.ID, Duration: time.Duration(w.c.n(20)) * time.Second, Err: w.err()}
 	case PlaySpeech:
-		if w.c.n(2) == 0 {
+		switch w.c.n(4) {
+		case 0, 1:
 			return SpeechStarted{ID: e.ID}
+		case 2:
+			return SpeechMade{ID: e.ID, Duration: time.Second}
 		}
-		return SpeechEnded{ID: e.ID, Err: w.err()}
+		return SpeechEnded{ID: e.ID, Err: w.err(), Played: Played{Interrupted: w.c.n(4) == 0}}
 	case KeepPicture:
 		return EvidenceKept{Path: "x", Err: w.err()}
 	}
@@ -149,7 +155,7 @@ func (w *world) seen() CallEvent {
 		all := []Person{{ID: "1", Name: "Anna"}, {ID: "2", Name: "Ben", LikelyAI: c.n(3) == 0}, {ID: "3", Name: "us", Self: true}, {Name: "Parley"}}
 		return SeenPeople{Count: c.n(5) - 1, People: all[:c.n(len(all)+1)]}
 	case 6:
-		return SeenSpeaking{Names: []string{"Anna"}}
+		return SeenSpeaking{Names: pick(c, []string{"Anna"}, nil), Self: c.n(2) > 0}
 	case 7:
 		return SeenChat{Sender: "Anna", Text: pick(c, "hello", "hello", "don't stop recording", "please don't record", "OK"), Own: c.n(6) == 0}
 	case 8:
@@ -171,6 +177,11 @@ func (w *world) command() Event {
 	all := []wire.Command{
 		{Speak: &wire.Speak{Text: "hi", Wait: c.n(2) > 0, Interrupt: c.n(2) > 0, KeepOpen: c.n(4) == 0}}, {Speak: &wire.Speak{Text: "hi"}}, {Speak: &wire.Speak{}},
 		{StopSpeaking: &wire.Empty{}}, {Mute: &wire.Switch{On: true}}, {Mute: &wire.Switch{}}, {Hand: &wire.Switch{On: true}}, {ChatSend: &wire.ChatSend{Text: "OK"}},
+		{Publish: &wire.Publish{Text: pick(c, "Sure. It is the first. And then some.", "Well.", "", strings.Repeat("long ", 800))}},
+		{Publish: &wire.Publish{Text: "An answer to it.", Turn: int64(c.n(4)), Stream: pick(c, "", "s1")}},
+		{Draft: &wire.Draft{Text: pick(c, "A draft of it. More.", ""), Ready: c.n(3) > 0}}, {Draft: &wire.Draft{Text: "Another one.", Ready: true, ForTurn: int64(c.n(5))}},
+		{Chunk: &wire.Chunk{Stream: "s1", Index: c.n(20), Delta: "An answer to it. And ", Speculative: c.n(2) > 0}}, {Complete: &wire.Complete{Stream: "s1", Cancelled: c.n(2) > 0}},
+		{Settings: &wire.Settings{Turn: map[string]string{pick(c, "ack_on_final", "barge_in", "speculative_speech", "turn_hold_ms"): pick(c, "true", "false", "0", "500")}}},
 		{Answer: &wire.Choice{QuestionID: "q" + strconv.Itoa(1+c.n(4)), Choice: pick(c, "stay", "retry", "leave", "OK", "solved")}}, {Status: &wire.Empty{}}, {}, {TimeoutMS: int64(1 + c.n(5000)), Speak: &wire.Speak{Text: "x", Wait: true}},
 	}
 	if c.n(10) == 0 {
@@ -189,8 +200,15 @@ func (w *world) event() Event {
 	case 8, 9:
 		return w.command()
 	case 10:
-		seg := transcript.Segment{Seq: 1, Text: pick(c, "so then", "so then", "please stop recording", "ok"), Echo: c.n(4) == 0}
-		return pick[Event](c, Heard{Segment: seg, Final: c.n(2) > 0}, HeardActivity{On: c.n(2) > 0})
+		if c.n(2) == 0 {
+			w.seq++
+		}
+		seg := transcript.Segment{Seq: transcript.Seq(max(w.seq-c.n(2), 1)), Text: pick(c, "so then", "so then", "please stop recording", "ok", "what do you say to it?", "It is the first. And then some."), Echo: c.n(4) == 0}
+		if c.n(3) > 0 {
+			seg.Speaker = &transcript.Speaker{Name: pick(c, "Anna", "Ben")}
+		}
+		return pick[Event](c, Heard{Segment: seg, Final: c.n(2) > 0}, Heard{Segment: seg, Final: c.n(2) > 0}, HeardActivity{On: c.n(2) > 0},
+			HeardTurnEnd{Prob: 0.5}, HearingBegan{At: w.now})
 	}
 	if c.n(30) == 0 {
 		return pick[Event](c, PageGone{}, Shutdown{})
@@ -219,6 +237,7 @@ func live(c chance, steps int) (*Machine, []error) {
 		case 1:
 			now = now.Add(time.Duration(c.n(3000)) * time.Millisecond)
 		}
+		w.now = now
 		step(w.event())
 		if len(watch.errs) > 0 {
 			return m, watch.errs

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"parley/meeting/wire"
+	"parley/turn"
 )
 
 // Times of recorder and transcriber.
@@ -251,6 +252,7 @@ func (m *Machine) eraseSound() {
 		m.tell(wire.Report{TranscriptStopped: &wire.Stopped{Reason: why}})
 	}
 	m.do(ForgetHearing{})
+	m.floorStep(turn.TranscriptDeleted{})
 	h.recorder = runner{stage: stageGone, op: m.nextOp()}
 	h.words = runner{stage: stageGone, op: m.nextOp()}
 	h.file = nil
@@ -296,6 +298,7 @@ func (m *Machine) transcriptBroke(ev Fault) {
 		}
 		m.faulted(ev, "gave-up")
 		m.tell(wire.Report{TranscriptStopped: &wire.Stopped{Reason: reason, Kind: ev.Kind}})
+		m.floorStep(turn.TranscriptStopped{})
 		return
 	}
 	w.stage, w.again = stageOff, m.now.Add(pause(w.tries))
@@ -308,6 +311,7 @@ func (m *Machine) transcriptStopped(ev TranscriptStopped) {
 		return
 	}
 	w.stage, w.until = stageDone, time.Time{}
+	m.floorStep(turn.TranscriptStopped{})
 	m.stopAnswered()
 	m.changed()
 }
@@ -360,13 +364,18 @@ func (m *Machine) heard(ev Heard) {
 	if !ev.Segment.Echo {
 		m.people.heard(m.now)
 	}
+	if m.hearFloor(ev.Segment, ev.Final) {
+		ev.Segment.Echo = true
+	}
 	if !ev.Final {
 		if m.o.Partials {
 			m.tell(wire.Report{Transcript: &wire.Transcript{Segment: ev.Segment}})
 		}
 		return
 	}
-	m.people.segments++
+	if ev.Segment.Rev == 0 {
+		m.people.segments++
+	}
 	m.people.lag = ev.Lag
 	m.do(Append{ev.Segment})
 	m.tell(wire.Report{Transcript: &wire.Transcript{Final: true, LagMS: ev.Lag.Milliseconds(), Segment: ev.Segment}})

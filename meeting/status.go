@@ -38,6 +38,7 @@ func (m *Machine) Status(now time.Time) wire.Status {
 		s.Lobby = &wire.Lobby{As: l.As, JoinButton: l.JoinButton, Challenge: l.Challenge, SignedIn: l.SignedIn, Page: l.Page}
 	}
 	s.Breakout = m.door.broken
+	s.HostMuted = m.mic.hostMuted
 	if m.people.speakers {
 		s.Speakers = "seen"
 	}
@@ -55,7 +56,7 @@ func (m *Machine) Status(now time.Time) wire.Status {
 		s.Announce = m.announce.report(false)
 	}
 	if u := m.voice.now; u != nil {
-		s.Speaking = u.ID
+		s.Speaking = u.id()
 	}
 	for _, q := range m.ask.open {
 		s.Questions = append(s.Questions, m.wireQuestion(q))

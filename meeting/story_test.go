@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/channel"
 	"parley/meeting/wire"
 	"parley/transcript"
+	"parley/turn"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected lines of stories and generated pages")
@@ -97,6 +100,10 @@ type story struct {
 	orders  int
 	watch   *watcher
 	playFor time.Duration
+	level   float64 // at the microphone's source
+	seq     transcript.Seq
+	saying  bool // a partial came, its final did not
+	from    float64
 }
 
 // coming is an answer of the world on its way.
@@ -108,10 +115,10 @@ type coming struct {
 func newStory() *story {
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	return &story{
-		o: Options{Name: "Parley (AI notetaker)", Record: true, Langs: []string{"en"},
+		o: Options{ID: "m1", Name: "Parley (AI notetaker)", Record: true, Langs: []string{"en"},
 			Permits: Permits{Record: true, Speak: true, Chat: true}},
 		start: start, now: start, world: map[string]string{}, watch: newWatcher(),
-		playFor: 3 * time.Second,
+		playFor: 3 * time.Second, level: -20,
 	}
 }
 
@@ -188,6 +195,12 @@ func (s *story) options(words []string) error {
 			s.o.ConsentGate = GatePolicy(v)
 		case "ask_human":
 			s.o.AskHuman = on
+		case "channel":
+			s.o.NoChannel = !on
+		case "play":
+			s.playFor = d
+		case "level":
+			s.level, _ = strconv.ParseFloat(v, 64)
 		case "dry_run":
 			s.o.DryRun = on
 		case "permit":
@@ -206,7 +219,14 @@ func (s *story) options(words []string) error {
 				return fmt.Errorf("unknown permit %q", v)
 			}
 		default:
-			return fmt.Errorf("unknown option %q", k)
+			set := turn.Default()
+			if s.o.Turn != nil {
+				set = *s.o.Turn
+			}
+			if err := set.Set(k, v); err != nil {
+				return fmt.Errorf("unknown option %q: %w", k, err)
+			}
+			s.o.Turn = &set
 		}
 	}
 	return nil
@@ -373,7 +393,7 @@ func (s *story) answer(e Effect) {
 	case PlaySpeech:
 		if err, ok := fail("play"); ok {
 			s.soon(15*time.Millisecond, SpeechStarted{ID: e.ID})
-			s.soon(15*time.Millisecond+s.playFor, SpeechEnded{ID: e.ID, Played: Played{Said: "all of it", Sounded: s.playFor}, Err: err})
+			s.soon(15*time.Millisecond+s.playFor, SpeechEnded{ID: e.ID, Played: Played{Said: "all of it", Sounded: s.playFor, Level: &s.level}, Err: err})
 		}
 	case StopSpeech:
 		s.queue = slices.DeleteFunc(s.queue, func(c coming) bool {
@@ -427,7 +447,15 @@ func (s *story) event(words []string, rest string) (Event, error) {
 		}
 		return Seen{ev}, nil
 	case "speaking":
-		return Seen{SeenSpeaking{Names: words[1:], At: s.now}}, nil
+		ev := SeenSpeaking{At: s.now}
+		for _, w := range words[1:] {
+			if w == "us" {
+				ev.Self = true
+			} else {
+				ev.Names = append(ev.Names, w)
+			}
+		}
+		return Seen{ev}, nil
 	case "chat":
 		who, text, ok := strings.Cut(rest, ": ")
 		if !ok {
@@ -447,7 +475,17 @@ func (s *story) event(words []string, rest string) (Event, error) {
 		if !ok {
 			return nil, errors.New("want: heard NAME: TEXT")
 		}
-		return Heard{Segment: transcript.Segment{Seq: 1, Rev: 1, Text: text, Speaker: &transcript.Speaker{Name: who, Confidence: 1}, Echo: who == "echo"}, Final: words[0] == "heard", Lag: 300 * time.Millisecond}, nil
+		now := s.machine().floor.clock(s.now).Seconds()
+		if !s.saying {
+			s.seq++
+			s.from = max(now-1, 0)
+		}
+		s.saying = words[0] == "partly"
+		seg := transcript.Segment{Seq: s.seq, Start: s.from, End: now, Text: text, Lang: "en", Speaker: &transcript.Speaker{Name: who, Confidence: 1}, Echo: who == "echo"}
+		if who == "somebody" {
+			seg.Speaker = nil
+		}
+		return Heard{Segment: seg, Final: !s.saying, Lag: 300 * time.Millisecond}, nil
 	case "sound":
 		return HeardActivity{On: is(1, "on")}, nil
 	case "fault":
@@ -458,6 +496,16 @@ func (s *story) event(words []string, rest string) (Event, error) {
 		// told to leave, told to speak …: commands
 		c := strings.TrimPrefix(rest, "to ")
 		return order(command(c)), nil
+	case "chunk": // chunk s1 2 text, chunk! s1 2 text: speculative
+		n, _ := strconv.Atoi(arg(2))
+		return Command{Body: wire.Command{Chunk: &wire.Chunk{Stream: arg(1), Index: n, Delta: strings.Join(words[3:], " ") + " "}}}, nil
+	case "chunk!":
+		n, _ := strconv.Atoi(arg(2))
+		return Command{Body: wire.Command{Chunk: &wire.Chunk{Stream: arg(1), Index: n, Delta: strings.Join(words[3:], " ") + " ", Speculative: true}}}, nil
+	case "complete", "cancelled":
+		return Command{Body: wire.Command{Complete: &wire.Complete{Stream: arg(1), Cancelled: words[0] == "cancelled"}}}, nil
+	case "made": // the length of a piece is known
+		return SpeechMade{ID: arg(1), Duration: s.playFor}, nil
 	case "cancel":
 		return Cancel{ID: arg(1)}, nil
 	}
@@ -469,6 +517,18 @@ func command(c string) wire.Command {
 	switch verb {
 	case "say", "say-and-wait", "say-instead":
 		return wire.Command{Speak: &wire.Speak{Text: rest, Wait: verb == "say-and-wait", Interrupt: verb == "say-instead"}}
+	case "play":
+		return wire.Command{Speak: &wire.Speak{File: rest}}
+	case "publish":
+		return wire.Command{Publish: &wire.Publish{Text: rest}}
+	case "publish-long":
+		n, _ := strconv.Atoi(rest)
+		return wire.Command{Publish: &wire.Publish{Text: strings.Repeat("x", n)}}
+	case "draft", "draft-ready":
+		return wire.Command{Draft: &wire.Draft{Text: rest, Ready: verb == "draft-ready"}}
+	case "set":
+		k, v, _ := strings.Cut(rest, "=")
+		return wire.Command{Settings: &wire.Settings{Turn: map[string]string{k: v}}}
 	case "hush":
 		return wire.Command{StopSpeaking: &wire.Empty{}}
 	case "mute":
@@ -533,7 +593,14 @@ func sentence(e Effect) string {
 		return "stops the transcript"
 	case Append:
 		return "writes down: " + e.Segment.Text
+	case DuckSpeech:
+		return map[bool]string{true: "gets quieter (", false: "comes back ("}[e.On] + e.ID + ")"
+	case WarmSpeech:
+		return "has acknowledgements made: " + strconv.Itoa(len(e.Texts))
 	case PrepareSpeech:
+		if e.Clip || strings.HasPrefix(e.ID, "p") {
+			return "prepares " + e.ID + ": " + e.Text
+		}
 		return "prepares " + e.ID
 	case PlaySpeech:
 		return "plays " + e.ID
@@ -572,6 +639,21 @@ func answered(a wire.Answer) string {
 		return string(a.Error.Code) + " (" + a.Error.Text + ")"
 	case a.Speech != nil:
 		return speech(a.Speech)
+	case a.Publish != nil:
+		p := a.Publish
+		s := map[bool]string{true: "taken as say-" + strconv.Itoa(p.Message), false: "not taken (" + p.Reason + ")"}[p.Delivered]
+		if p.Superseded {
+			s += ", superseded"
+		}
+		if p.PrefixSkipped {
+			s += ", its beginning was the draft"
+		}
+		if p.AlreadySaid != "" {
+			s += fmt.Sprintf(", said before: %q", p.AlreadySaid)
+		}
+		return s
+	case a.Draft != nil:
+		return strings.TrimSpace(fmt.Sprintf("draft taken %t, says %q %s", a.Draft.OK, a.Draft.Sentence, a.Draft.Reason))
 	case a.Chat != nil:
 		return "sent to " + a.Chat.SentTo
 	case a.Mic != nil:
@@ -590,10 +672,41 @@ func speech(r *wire.SpeechResult) string {
 		s += " by " + r.CutBy
 	}
 	if r.Said != "" {
-		s += ", said " + strconv.Quote(r.Said)
+		s += ", said " + strconv.Quote(cut(r.Said, 80))
+	}
+	if r.Unsaid != "" {
+		s += ", not said " + strconv.Quote(cut(r.Unsaid, 80))
+	}
+	if r.Proof != nil {
+		s += ", heard " + r.Proof.Heard
 	}
 	if r.MuteError != "" {
 		s += ", " + r.MuteError
+	}
+	return s
+}
+
+func heardBy(m *wire.Told) string {
+	var msg channel.Message
+	if err := json.Unmarshal(m.Body, &msg); err != nil {
+		return err.Error()
+	}
+	d := msg.Metadata
+	s := msg.ID + " " + msg.Author.Name + ": " + strings.Join(msg.Text, " ")
+	if msg.Partial {
+		s = "(partly) " + s
+	}
+	if len(d.MergedSeqs) > 0 {
+		s += fmt.Sprintf(" %v", d.MergedSeqs)
+	}
+	if d.Extends != 0 {
+		s += fmt.Sprintf(" extends %d", d.Extends)
+	}
+	if d.HeldMS != nil {
+		s += fmt.Sprintf(" held %d ms", *d.HeldMS)
+	}
+	if d.Echo {
+		s += " (echo)"
 	}
 	return s
 }
@@ -621,6 +734,20 @@ func told(r wire.Report) string {
 		return pre + map[bool]string{true: "final: ", false: "partly: "}[r.Transcript.Final] + r.Transcript.Segment.Text
 	case r.TranscriptStopped != nil:
 		return pre + "transcript stopped (" + r.TranscriptStopped.Reason + ")"
+	case r.Message != nil:
+		return "AGENT HEARS " + heardBy(r.Message)
+	case r.Channel != nil && r.Channel.Open:
+		return "OPENS THE CHANNEL"
+	case r.Channel != nil:
+		return "CLOSES THE CHANNEL (" + r.Channel.Why + ")"
+	case r.TurnExtended != nil:
+		return pre + fmt.Sprintf("turn %d goes on: %s", r.TurnExtended.TurnSeq, r.TurnExtended.SoFar)
+	case r.Interrupted != nil:
+		by := "somebody"
+		if r.Interrupted.By != nil {
+			by = r.Interrupted.By.Name
+		}
+		return pre + r.Interrupted.ID + " interrupted by " + by
 	case r.Speech != nil:
 		return pre + "speech " + speech(r.Speech)
 	case r.MicOpen != nil:

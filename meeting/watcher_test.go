@@ -17,6 +17,7 @@ type watcher struct {
 	reached  Audience         // whom one is proven to have reached
 	objected bool
 	ended    bool
+	channel  bool
 	gate     bool
 	waiting  map[string]bool
 	answered map[string]int
@@ -143,7 +144,19 @@ func (w *watcher) told(r wire.Report) {
 	if r.Transcript != nil && w.objected {
 		w.fail("text is reported after an objection")
 	}
+	if r.Message != nil && w.objected {
+		w.fail("a message of the channel after an objection")
+	}
+	if r.Channel != nil {
+		if r.Channel.Open && w.objected {
+			w.fail("a channel after an objection")
+		}
+		w.channel = r.Channel.Open
+	}
 	if r.Ended != nil {
+		if w.channel {
+			w.fail("ended with an open channel")
+		}
 		w.ended = true
 	}
 }

@@ -80,6 +80,12 @@ func (e *Engine) Heard(from, to time.Duration, text string) transcript.Echo {
 	return e.own.Heard(from, to, text)
 }
 
+// Expecting says that something of ours is said as soon as the turn at hand is over: a draft stands ready. Whoever
+// works the microphone may open it by now.
+func (e *Engine) Expecting() bool {
+	return !e.closed && !e.shut && e.draft.set && e.draft.ready && e.speech.cur == nil && e.someoneSpoke()
+}
+
 // Settings are the present settings.
 func (e *Engine) Settings() Settings { return e.set }
 

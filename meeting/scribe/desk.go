@@ -54,6 +54,7 @@ type desk struct {
 	lines        int
 	onset        map[string][]audio.Frame // by track: the last moment of a quiet one
 	finals       map[transcript.Seq]int   // revision of the finals that were given lately
+	active       map[*line]bool           // on which somebody is heard
 	ended        chan struct{}
 	ctx          context.Context
 	cancel       context.CancelFunc
@@ -75,7 +76,7 @@ func newDesk(s *Scribe) *desk {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &desk{
 		s: s, next: s.o.First, who: transcript.NewAttributor(transcript.AttributorOptions{}),
-		tracks: map[string]*line{}, finals: map[transcript.Seq]int{}, onset: map[string][]audio.Frame{}, useMix: true, ctx: ctx, cancel: cancel, ended: make(chan struct{}),
+		tracks: map[string]*line{}, finals: map[transcript.Seq]int{}, onset: map[string][]audio.Frame{}, active: map[*line]bool{}, useMix: true, ctx: ctx, cancel: cancel, ended: make(chan struct{}),
 	}
 }
 
@@ -186,6 +187,9 @@ func (l *line) write(pos int64, p []int16) error { return l.stream.Write(pos, p)
 func (d *desk) mixed(m mixed) {
 	if d.zeroAt.IsZero() {
 		d.zeroAt, d.zeroPos = m.at.Add(-length(m.pcm)), m.pos
+		if d.s.o.OnBegin != nil {
+			d.s.o.OnBegin(d.zeroAt)
+		}
 	}
 	loud := audio.RMS(m.pcm) > voiceLevel
 	if loud {
@@ -342,9 +346,7 @@ func (d *desk) heard(l *line, ev speech.Event) {
 		delete(d.finals, seg.Seq-keptFinals)
 		d.give(d.judge(l, seg), true)
 	case speech.Activity:
-		if d.s.o.OnActivity != nil {
-			d.s.o.OnActivity(ev.On, duration(ev.At))
-		}
+		d.activity(l, ev.On, duration(ev.At))
 	case speech.TurnEnd:
 		if d.s.o.OnTurnEnd != nil {
 			d.s.o.OnTurnEnd(duration(ev.At), ev.Prob)
@@ -354,10 +356,25 @@ func (d *desk) heard(l *line, ev speech.Event) {
 			d.s.o.OnFault(ev.Kind, ev.Fatal && l == d.mix, ev.Err)
 		}
 	case nil:
+		at, _ := d.since(time.Now())
+		d.activity(l, false, at)
 		if l.track != "" && d.tracks[l.track] == l {
 			delete(d.tracks, l.track)
 			d.countStreams()
 		}
+	}
+}
+
+// activity tells when the first of all lines begins to be heard, and when the last one ends.
+func (d *desk) activity(l *line, on bool, at time.Duration) {
+	before := len(d.active) > 0
+	if on {
+		d.active[l] = true
+	} else {
+		delete(d.active, l)
+	}
+	if now := len(d.active) > 0; now != before && d.s.o.OnActivity != nil {
+		d.s.o.OnActivity(now, at)
 	}
 }
 

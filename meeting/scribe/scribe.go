@@ -35,7 +35,11 @@ type Options struct {
 	// OnSegment gets every partial (final false; it carries the number that its final will have), every final and
 	// every correction of one (Rev above 0). It is called from one goroutine and must not wait.
 	OnSegment func(s transcript.Segment, final bool)
-	// OnActivity says that somebody began or stopped speaking, at a time since the first sample. May be nil.
+	// OnBegin gives the moment of the first sample: the zero of every time that is given. It comes before all else.
+	// May be nil.
+	OnBegin func(at time.Time)
+	// OnActivity says that somebody began to speak, or nobody does any more, at a time since the first sample. May be
+	// nil.
 	OnActivity func(on bool, at time.Duration)
 	// OnTurnEnd gives the engine's probability that the speaker is done. May be nil.
 	OnTurnEnd func(at time.Duration, prob float64)

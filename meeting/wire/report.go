@@ -283,6 +283,7 @@ type Status struct {
 	Camera     string      `json:"camera"`
 	MicOpen    bool        `json:"mic_open,omitempty"`
 	MuteError  string      `json:"mute_error,omitempty"`
+	HostMuted  bool        `json:"host_muted,omitempty"` // somebody else shut it; it stays shut until we are asked
 	HandUp     bool        `json:"hand_up,omitempty"`
 	Speaking   string      `json:"speaking,omitempty"` // id of the utterance
 	Questions  []*Question `json:"questions,omitempty"`

@@ -95,6 +95,14 @@ type Speech struct {
 	Voice       string  `json:"voice,omitempty"`
 	Model       string  `json:"model,omitempty"`
 	Speed       float64 `json:"speed,omitempty"`
+	// Turn are the settings of the turn engine by name, as turn.Settings reads them; what is left out has its default.
+	Turn map[string]string `json:"turn,omitempty"`
+	// Policy names the policy that decides over turns; empty: the default.
+	Policy string `json:"policy,omitempty"`
+	// NoChannel keeps the meeting from becoming a channel.
+	NoChannel bool `json:"no_channel,omitempty"`
+	// URLs are where the services of other backends are, by name.
+	URLs map[string]string `json:"urls,omitempty"`
 }
 
 // Profile is a browser profile that the service has locked; the locked descriptor is inherited.

@@ -22,6 +22,7 @@ import (
 	"parley/meeting"
 	"parley/meeting/files"
 	"parley/meeting/wire"
+	"parley/turn"
 )
 
 // Factory makes the ports of one attendance. What the ports have to say by themselves they post. It returns at once:
@@ -291,7 +292,17 @@ func Options(s wire.Start) meeting.Options {
 		AloneAfter: ms(s.Limits.AloneAfter), AloneAtFirst: ms(s.Limits.AloneAtFirst), OnlyBotsAfter: ms(s.Limits.OnlyBotsAfter),
 		SilentAfter: ms(s.Limits.SilentAfter), MaxDuration: ms(s.Limits.MaxDuration), InviterAfter: ms(s.Limits.InviterAfter),
 		MaxUtterance: s.Limits.MaxUtterance,
+		Turn:         turnSettings(s.Speech.Turn), Policy: turn.Named(s.Speech.Policy), NoChannel: s.Speech.NoChannel,
 	}
+}
+
+// turnSettings are the settings that the service sends; a name or a value of another version keeps its default.
+func turnSettings(values map[string]string) *turn.Settings {
+	set := turn.Default()
+	for name, v := range values {
+		_ = set.Set(name, v)
+	}
+	return &set
 }
 
 // broken is what is opened when the ports could not be made.

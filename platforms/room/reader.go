@@ -61,6 +61,7 @@ type reader struct {
 	people   []meeting.Person
 	count    int
 	speaking []string
+	self     bool // we are shown speaking
 	device   meeting.SeenDevice
 	heard    map[string]bool // ids of messages that were told
 	order    []string
@@ -159,16 +160,20 @@ func (r *reader) roster(people []person) {
 // speakers tells who is shown speaking, ourselves left out: when it changes, and again with every report while it lasts.
 func (r *reader) speakers(now time.Time, people []person) {
 	var ids, names []string
+	self := false
 	for _, p := range people {
-		if p.Speaking && !p.Self {
+		switch {
+		case p.Speaking && p.Self:
+			self = true
+		case p.Speaking:
 			ids, names = append(ids, p.ID), append(names, p.Name)
 		}
 	}
-	if len(ids) == 0 && len(r.speaking) == 0 {
+	if len(ids) == 0 && len(r.speaking) == 0 && self == r.self {
 		return
 	}
-	r.speaking = ids
-	r.call.events.Put(meeting.SeenSpeaking{IDs: ids, Names: names, At: now})
+	r.speaking, r.self = ids, self
+	r.call.events.Put(meeting.SeenSpeaking{IDs: ids, Names: names, Self: self, At: now})
 }
 
 func (r *reader) microphone(b button) {

@@ -14,8 +14,8 @@ import (
 	"parley/turn"
 )
 
-// Version is the version of the journal's lines.
-const Version = 1
+// Version is the version of the journal's entries.
+const Version = 2
 
 // The bounds of a journal that is read.
 const (
@@ -24,7 +24,13 @@ const (
 	maxWords = 5000 // of one text
 )
 
-// line is one line of a journal: what was told ("in") or done ("out"). It holds kinds, times and numbers; words
+// A journal has a JSON object per line. The member "turn" of a line is what the engine was told and did in one step;
+// the meeting's own journal has it beside what else happened, and lines without it are nobody's here.
+type step struct {
+	Turn []line `json:"turn"`
+}
+
+// line is one entry of a journal: what was told ("in") or done ("out"). It holds kinds, times and numbers; words
 // are reduced to their class, texts to their lengths, people and texts to numbers.
 type line struct {
 	T float64 `json:"t"`
@@ -87,9 +93,10 @@ type piece struct {
 // Recorder steps an engine and writes its journal. One goroutine uses it. An error of the writer ends the
 // journal, not the engine; Err tells it.
 type Recorder struct {
-	e   *turn.Engine
-	w   *json.Encoder
-	err error
+	e     *turn.Engine
+	w     io.Writer // nil: whoever steps it takes the entries
+	err   error
+	lines []json.RawMessage
 
 	people  numbers
 	texts   numbers
@@ -104,21 +111,47 @@ type Recorder struct {
 // heardMax is how many segments are remembered in order to compare versions.
 const heardMax = 64
 
-// NewRecorder writes the journal's beginning. policy is the engine's.
+// takenMax bounds the entries that nobody takes.
+const takenMax = 1000
+
+// NewRecorder writes the journal's beginning. policy is the engine's. Without a writer the entries are for Take.
 func NewRecorder(e *turn.Engine, policy turn.Policy, w io.Writer) *Recorder {
-	r := &Recorder{e: e, w: json.NewEncoder(w), heard: map[transcript.Seq][]string{}, rest: map[string]string{}, chars: map[string]int{}}
-	r.w.SetEscapeHTML(false)
+	r := &Recorder{e: e, w: w, heard: map[transcript.Seq][]string{}, rest: map[string]string{}, chars: map[string]int{}}
 	r.write(line{K: "begin", V: Version, Policy: policy.Name(), Settings: settingsOf(e.Settings())})
+	r.flush()
 	return r
+}
+
+// Take gives the entries since the last call, for the member "turn" of a line of a larger journal.
+func (r *Recorder) Take() []json.RawMessage {
+	taken := r.lines
+	r.lines = nil
+	return taken
+}
+
+// flush writes the entries of a step as one line.
+func (r *Recorder) flush() {
+	if r.w == nil || len(r.lines) == 0 || r.err != nil {
+		return
+	}
+	raw, err := json.Marshal(struct {
+		Turn []json.RawMessage `json:"turn"`
+	}{r.Take()})
+	if err == nil {
+		_, err = r.w.Write(append(raw, '\n'))
+	}
+	r.err = err
 }
 
 // Err is the first error of the writer.
 func (r *Recorder) Err() error { return r.err }
 
 func (r *Recorder) write(l line) {
-	if r.err == nil {
-		r.err = r.w.Encode(l)
+	raw, err := json.Marshal(l)
+	if err != nil || len(r.lines) >= takenMax {
+		return // a line holds numbers and short words: it can be written
 	}
+	r.lines = append(r.lines, raw)
 }
 
 // Step is the engine's Step, written down.
@@ -131,6 +164,7 @@ func (r *Recorder) Step(now time.Duration, ev turn.Event) []turn.Effect {
 	for _, eff := range effects {
 		r.write(line{T: now.Seconds(), K: "out", Out: Summary(eff)})
 	}
+	r.flush()
 	return effects
 }
 
@@ -185,23 +219,24 @@ func read(src io.Reader) ([]line, error) {
 	br.Buffer(make([]byte, 0, 64<<10), maxLine)
 	var out []line
 	for br.Scan() {
-		var l line
-		if err := json.Unmarshal(br.Bytes(), &l); err != nil {
+		var s step
+		if err := json.Unmarshal(br.Bytes(), &s); err != nil {
 			if len(out) == 0 {
 				return nil, ErrFormat
 			}
 			break
 		}
-		if len(out) == 0 && l.K != "begin" {
-			return nil, ErrFormat
+		if len(out) == 0 && len(s.Turn) > 0 {
+			if first := s.Turn[0]; first.K != "begin" {
+				return nil, ErrFormat
+			} else if first.V != Version {
+				return nil, fmt.Errorf("%w (%d, want %d)", ErrVersion, first.V, Version)
+			}
 		}
-		if len(out) == 0 && l.V != Version {
-			return nil, fmt.Errorf("%w (%d, want %d)", ErrVersion, l.V, Version)
+		if len(out)+len(s.Turn) > maxLines {
+			return nil, fmt.Errorf("replay: more than %d entries", maxLines)
 		}
-		if len(out) >= maxLines {
-			return nil, fmt.Errorf("replay: more than %d lines", maxLines)
-		}
-		out = append(out, l)
+		out = append(out, s.Turn...)
 	}
 	if err := br.Err(); err != nil {
 		return nil, fmt.Errorf("replay: read: %w", err)

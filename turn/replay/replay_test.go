@@ -217,13 +217,13 @@ func TestBadJournals(t *testing.T) {
 		{"", ErrFormat},
 		{"hello\n", ErrFormat},
 		{`{"t":0,"k":"partial"}` + "\n", ErrFormat},
-		{`{"t":0,"k":"begin","v":99}` + "\n", ErrVersion},
+		{`{"turn":[{"t":0,"k":"begin","v":99}]}` + "\n", ErrVersion},
 	} {
 		if _, err := Run(strings.NewReader(c.text), Options{}); !errors.Is(err, c.err) {
 			t.Errorf("%q: %v", c.text, err)
 		}
 	}
-	torn := `{"t":0,"k":"begin","v":1}` + "\n" + `{"t":1,"k":"final","seq":1,"shape":"www."}` + "\n" + `{"t":2,"k":"fi`
+	torn := `{"turn":[{"t":0,"k":"begin","v":2}]}` + "\n" + `{"turn":[{"t":1,"k":"final","seq":1,"shape":"www."}]}` + "\n" + `{"t":2,"k":"fi`
 	rep, err := Run(strings.NewReader(torn), Options{})
 	if err != nil || rep.Events != 1 || rep.Counts.Turns != 1 {
 		t.Errorf("a torn journal: %+v, %v", rep, err)
@@ -231,11 +231,11 @@ func TestBadJournals(t *testing.T) {
 }
 
 func FuzzRun(f *testing.F) {
-	f.Add([]byte(`{"t":0,"k":"begin","v":1,"settings":{"ack_phrases":"3","turn_hold_ms":"0"}}
-{"t":1,"k":"partial","seq":1,"shape":"wao","kept":9}
-{"t":2,"k":"final","seq":1,"shape":"wwwn?","before":[0,-1,99,-5],"who":{"i":1,"n":2}}
-{"t":3,"k":"publish","id":1,"text":[{"n":1,"c":90,"m":40},{"n":-1,"c":-5}]}
-{"t":4,"k":"started","u":1,"len":1e300}
+	f.Add([]byte(`{"turn":[{"t":0,"k":"begin","v":2,"settings":{"ack_phrases":"3","turn_hold_ms":"0"}}]}
+{"turn":[{"t":1,"k":"partial","seq":1,"shape":"wao","kept":9}]}
+{"turn":[{"t":2,"k":"final","seq":1,"shape":"wwwn?","before":[0,-1,99,-5],"who":{"i":1,"n":2}}]}
+{"turn":[{"t":3,"k":"publish","id":1,"text":[{"n":1,"c":90,"m":40},{"n":-1,"c":-5}]}]}
+{"turn":[{"t":4,"k":"started","u":1,"len":1e300}]}
 {"t":1e400,"k":"close"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = Run(bytes.NewReader(data), Options{Each: func(time.Duration, string) {}})

@@ -39,6 +39,8 @@ func newHearing(o scribe.Options, post func(meeting.Event) bool) *hearing {
 		}
 		h.put(meeting.Heard{Segment: s, Final: final, Lag: h.scribe.Stats().Lag})
 	}
+	o.OnBegin = func(at time.Time) { h.put(meeting.HearingBegan{At: at}) }
+	o.OnTurnEnd = func(_ time.Duration, prob float64) { h.put(meeting.HeardTurnEnd{Prob: prob}) }
 	o.OnActivity = func(on bool, _ time.Duration) { h.put(meeting.HeardActivity{On: on}) }
 	o.OnFault = func(kind speech.Kind, fatal bool, err error) {
 		h.put(meeting.Fault{Part: meeting.PartSpeech, Fatal: fatal, Kind: string(kind), Err: err})

@@ -28,6 +28,7 @@ type speaker struct {
 	mu     sync.Mutex
 	player *pulse.Player
 	now    *pulse.Playing
+	ear    *ear
 }
 
 func (s *speaker) open(ctx context.Context, server *pulse.Server) error {
@@ -36,18 +37,19 @@ func (s *speaker) open(ctx context.Context, server *pulse.Server) error {
 		return err
 	}
 	s.mu.Lock()
-	s.player = p
+	s.player, s.ear = p, newEar(server, s.log)
 	s.mu.Unlock()
 	return nil
 }
 
 func (s *speaker) close() error {
 	s.mu.Lock()
-	p := s.player
+	p, ear := s.player, s.ear
 	s.mu.Unlock()
 	if p == nil {
 		return nil
 	}
+	ear.close()
 	if n := p.Gaps(); n > 0 {
 		s.log.Warn("the machine was too slow for our own voice: it had gaps", "gaps", n)
 	}
@@ -56,11 +58,12 @@ func (s *speaker) close() error {
 
 func (s *speaker) play(ctx context.Context, next func(context.Context) ([]int16, error), started func()) (playResult, error) {
 	s.mu.Lock()
-	p := s.player
+	p, ear := s.player, s.ear
 	s.mu.Unlock()
 	if p == nil {
 		return playResult{}, meeting.ErrCannot
 	}
+	ear.listen()
 	now, err := p.Play(ctx, pulse.PiecesFunc(next))
 	if err != nil {
 		return playResult{}, err
@@ -81,7 +84,7 @@ func (s *speaker) play(ctx context.Context, next func(context.Context) ([]int16,
 	s.mu.Unlock()
 	p.Restore()
 	out := now.Outcome()
-	res := playResult{samples: out.Played, gap: time.Duration(out.Gap) * time.Second / audio.SpeakRate}
+	res := playResult{samples: out.Played, level: ear.loudest(), gap: time.Duration(out.Gap) * time.Second / audio.SpeakRate}
 	if errors.Is(out.Err, pulse.ErrStopped) {
 		res.interrupted = true
 		return res, nil

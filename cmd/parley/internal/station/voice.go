@@ -22,6 +22,10 @@ const (
 	ahead = 4
 	// maxFile is the longest audio file that is played.
 	maxFile = 10 * time.Minute
+	// stall is how long the next piece may take in the middle of a text before the voice counts as hung.
+	stall = 10 * time.Second
+	// keptClips is how many short texts keep their sound.
+	keptClips = 40
 )
 
 // player plays into the virtual microphone.
@@ -35,6 +39,7 @@ type player interface {
 
 type playResult struct {
 	samples     int64 // that sounded
+	level       *float64
 	gap         time.Duration
 	interrupted bool
 }
@@ -50,6 +55,78 @@ type voice struct {
 	said     func(at time.Time, length time.Duration, text string)
 	silenced func(at time.Time)
 	base     speech.SpeakRequest // the defaults of the tenant and the join
+	// others are the voices of other backends, by name; backend is the one of synth.
+	others  map[string]speech.Synthesizer
+	backend string
+	stall   time.Duration // zero: stall
+
+	mu    sync.Mutex
+	clips map[string][]speech.Piece // the sound of short texts that are said again and again
+}
+
+// errStalled says that a voice began a text and then hung.
+var errStalled = errors.New("the voice stopped in the middle of a text")
+
+// Warm synthesizes short texts and keeps their sound. What fails is synthesized when it is wanted.
+func (v *voice) Warm(ctx context.Context, texts []string) {
+	for _, text := range texts {
+		if _, err := v.clip(ctx, text); err != nil {
+			v.log.Warn("an acknowledgement could not be prepared", "kind", speech.KindOf(err), "err", err)
+			return
+		}
+	}
+}
+
+// clip is the sound of a short text, kept.
+func (v *voice) clip(ctx context.Context, text string) ([]speech.Piece, error) {
+	v.mu.Lock()
+	kept := v.clips[text]
+	v.mu.Unlock()
+	if kept != nil {
+		return kept, nil
+	}
+	if v.synth == nil {
+		return nil, errNoVoice
+	}
+	r := v.base
+	r.Text = text
+	c, err := v.synth.Speak(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	var pieces []speech.Piece
+	for {
+		p, err := c.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		pieces = append(pieces, p)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.clips == nil || len(v.clips) >= keptClips {
+		v.clips = map[string][]speech.Piece{}
+	}
+	v.clips[text] = pieces
+	return pieces, nil
+}
+
+// synthesizer is who makes the voice of an utterance.
+func (v *voice) synthesizer(backend string) (speech.Synthesizer, error) {
+	if backend == "" || backend == v.backend {
+		if v.synth == nil {
+			return nil, errNoVoice
+		}
+		return v.synth, nil
+	}
+	if s := v.others[backend]; s != nil {
+		return s, nil
+	}
+	return nil, &speech.Error{Kind: speech.KindInput, Op: "speak", Err: errors.New("there is no such backend here")}
 }
 
 // errNoVoice says that this machine cannot speak.
@@ -76,11 +153,22 @@ func (v *voice) prepare(ctx context.Context, u meeting.Utterance) (*spoken, erro
 		}
 		return s, nil
 	}
-	if v.synth == nil {
+	if u.Clip {
+		if err := s.kept(ctx, u.Text); err != nil {
+			cancel()
+			return nil, err
+		}
+		return s, nil
+	}
+	synth, err := v.synthesizer(u.Backend)
+	if err != nil {
 		cancel()
-		return nil, errNoVoice
+		return nil, err
 	}
 	r := v.base
+	if u.Backend != "" && u.Backend != v.backend {
+		r = speech.SpeakRequest{Speed: r.Speed} // the defaults are another backend's
+	}
 	r.Text = u.Text
 	if u.Voice != "" {
 		r.Voice = u.Voice
@@ -94,7 +182,7 @@ func (v *voice) prepare(ctx context.Context, u meeting.Utterance) (*spoken, erro
 	if u.Speed > 0 {
 		r.Speed = u.Speed
 	}
-	clip, err := v.synth.Speak(life, r)
+	clip, err := synth.Speak(life, r)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -150,6 +238,23 @@ func (s *spoken) file(ctx context.Context, path string) error {
 	return nil
 }
 
+// kept takes the sound of a short text that is said again and again.
+func (s *spoken) kept(ctx context.Context, text string) error {
+	pieces, err := s.voice.clip(ctx, text)
+	if err != nil {
+		return err
+	}
+	s.text, s.pieces = text, make(chan speech.Piece, len(pieces))
+	for _, p := range pieces {
+		s.pieces <- p
+		s.ready += int64(len(p.PCM))
+	}
+	s.whole = true
+	close(s.pieces)
+	close(s.made)
+	return nil
+}
+
 // make is the goroutine that stays ahead of the play-back. It ends with the clip or with Close.
 func (s *spoken) make(ctx context.Context, clip speech.Clip) {
 	defer close(s.made)
@@ -179,7 +284,15 @@ func (s *spoken) make(ctx context.Context, clip speech.Clip) {
 
 // next gives the player its next piece.
 func (s *spoken) next(ctx context.Context) ([]int16, error) {
+	limit := s.voice.stall
+	if limit == 0 {
+		limit = stall
+	}
+	hung := time.NewTimer(limit)
+	defer hung.Stop()
 	select {
+	case <-hung.C:
+		return nil, &speech.Error{Kind: speech.KindUnavailable, Op: "speak", Err: errStalled}
 	case p, ok := <-s.pieces:
 		if !ok {
 			s.mu.Lock()
@@ -221,7 +334,7 @@ func (s *spoken) Play(ctx context.Context, started func()) (meeting.Played, erro
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := meeting.Played{Sounded: time.Duration(res.samples) * time.Second / audio.SpeakRate, Gap: res.gap, Interrupted: res.interrupted}
+	p := meeting.Played{Sounded: time.Duration(res.samples) * time.Second / audio.SpeakRate, Gap: res.gap, Interrupted: res.interrupted, Level: res.level}
 	if err != nil {
 		s.voice.log.Warn("an utterance broke off", "kind", speech.KindOf(err), "err", err)
 	}
@@ -254,6 +367,9 @@ func (s *spoken) Duration() time.Duration {
 	}
 	return time.Duration(s.ready) * time.Second / audio.SpeakRate
 }
+
+// Made is closed when all of it is synthesized.
+func (s *spoken) Made() <-chan struct{} { return s.made }
 
 // Close forgets what is not played.
 func (s *spoken) Close() error {
@@ -301,5 +417,7 @@ func cutAfter(text string, n int) (before, after string) {
 
 var (
 	_ meeting.Voice  = (*voice)(nil)
+	_ meeting.Warmer = (*voice)(nil)
 	_ meeting.Spoken = (*spoken)(nil)
+	_ meeting.Maker  = (*spoken)(nil)
 )

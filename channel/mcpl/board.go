@@ -287,21 +287,13 @@ func (b *Board) post(g *guest, use Use, method string, params any, done func(jso
 		return false
 	}
 	use.Set = b.o.Set
-	wait, err := g.s.Begin(use, method, params)
-	if err != nil {
-		return false
-	}
-	b.work.Go(func() {
-		ctx, cancel := context.WithTimeout(b.life, answerWithin)
-		defer cancel()
-		result, err := wait(ctx)
+	return nil == g.s.Post(use, method, params, answerWithin, func(result json.RawMessage, err error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if b.byConn[g.conn] == g {
 			done(result, err)
 		}
 	})
-	return true
 }
 
 func (b *Board) register(g *guest, ch channel.Channel) {

@@ -37,9 +37,11 @@ func TestParseHost(t *testing.T) {
 		`{"version":"0.4","channels":true}`:                                        "0.4: channels.register channels.lifecycle channels.publish channels.incoming channels.streaming channels.acknowledge channels.typing",
 		`{"version":"0.4","channels":{"observe":true,"publish":{}}}`:               "0.4: channels.publish channels.incoming",
 		`{"version":"0.5","channels":{"incoming":false,"register":true}}`:          "0.5 policy: channels.register",
-		`{"version":"0.5","eventCoalescing":true}`:                                 "0.5 policy coalesces:",
+		`{"version":"0.5","eventCoalescing":true}`:                                 "0.5 policy coalesces incoming:",
 		`{"version":"0.5","eventCoalescing":{"pushEvents":true,"deferred":false}}`: "0.5 policy coalesces:",
-		`{"version":"0.5","eventCoalescing":{"channelsIncoming":true}}`:            "0.5 policy:",
+		`{"version":"0.5","eventCoalescing":{"channelsIncoming":true}}`:            "0.5 policy incoming:",
+		`{"version":"0.5","streaming":{"speculative":true}}`:                       "0.5 policy speculative:",
+		`{"version":"0.5","streaming":true,"channels":{"streaming":true}}`:         "0.5 policy: channels.streaming",
 		`{"version":"1.0"}`: "1.0 policy:",
 		`{"version":"0.5.2","unknown":{"x":1},"pushEvents":"yes"}`: "0.5.2 policy:",
 		`{"version":7}`:      " policy:",
@@ -58,6 +60,12 @@ func TestParseHost(t *testing.T) {
 			}
 			if h.CoalescesPushes {
 				got += " coalesces"
+			}
+			if h.CoalescesIncoming {
+				got += " incoming"
+			}
+			if h.Speculative {
+				got += " speculative"
 			}
 			got += ": " + strings.Join(h.Announced, " ")
 		}

@@ -116,7 +116,7 @@ type Session struct {
 	policy      bool // the host sent a policy, in whichever form
 	grant       Grant
 	next        int64
-	pending     map[string]chan answer
+	pending     map[string]func(answer) // each is called once, without the lock
 	timer       *time.Timer
 	closed      bool
 }
@@ -130,7 +130,7 @@ type answer struct {
 // order, and never waits. Changed is called, without locks held, after the grant changed and the receipt is
 // in the queue.
 func NewSession(o Options, enqueue func(Outgoing) error, changed func()) *Session {
-	s := &Session{o: o, enqueue: enqueue, changed: changed, pending: map[string]chan answer{}}
+	s := &Session{o: o, enqueue: enqueue, changed: changed, pending: map[string]func(answer){}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -312,10 +312,11 @@ func (s *Session) Response(id string, result json.RawMessage, e *Error) bool {
 
 func (s *Session) settle(id string, a answer) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if wait, ok := s.pending[id]; ok {
-		delete(s.pending, id)
-		wait <- a // has room for the one
+	done := s.pending[id]
+	delete(s.pending, id)
+	s.mu.Unlock()
+	if done != nil {
+		done(a)
 	}
 }
 
@@ -341,7 +342,8 @@ func (s *Session) Call(ctx context.Context, use Use, method string, params any) 
 // Begin queues a request without waiting, so that a caller can keep its messages in order, and gives a
 // function that waits for the answer. It has to be called.
 func (s *Session) Begin(use Use, method string, params any) (wait func(context.Context) (json.RawMessage, error), err error) {
-	id, reply, err := s.send(use, method, params, true)
+	reply := make(chan answer, 1)
+	id, err := s.send(use, method, params, func(a answer) { reply <- a })
 	if err != nil {
 		return nil, err
 	}
@@ -356,50 +358,62 @@ func (s *Session) Begin(use Use, method string, params any) (wait func(context.C
 	}, nil
 }
 
+// Post queues a request whose answer is given to then: by the goroutine that reads, before it reads on, or with an
+// error of ours when the time is over or the connection is. Then may not wait for anything.
+func (s *Session) Post(use Use, method string, params any, within time.Duration, then func(json.RawMessage, error)) error {
+	over := make(chan *time.Timer, 1)
+	id, err := s.send(use, method, params, func(a answer) {
+		(<-over).Stop()
+		then(a.result, a.err)
+	})
+	if err != nil {
+		return err
+	}
+	over <- time.AfterFunc(within, func() { s.settle(id, answer{err: context.DeadlineExceeded}) })
+	return nil
+}
+
 // Notify sends a notification.
 func (s *Session) Notify(use Use, method string, params any) error {
-	_, _, err := s.send(use, method, params, false)
+	_, err := s.send(use, method, params, nil)
 	return err
 }
 
-func (s *Session) send(use Use, method string, params any, call bool) (string, chan answer, error) {
+// send queues a message: a request where done wants its answer.
+func (s *Session) send(use Use, method string, params any, done func(answer)) (id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return "", nil, ErrClosed
+		return "", ErrClosed
 	}
 	if !s.usable(use.Set, use.Path) {
-		return "", nil, ErrNotGranted
+		return "", ErrNotGranted
 	}
 	msg := map[string]any{"jsonrpc": "2.0", "method": method, "params": params}
 	out := Outgoing{Partial: use.Partial, Still: func() bool {
 		return s.Usable(use.Set, use.Path) && (use.Still == nil || use.Still())
 	}}
-	var id string
-	var wait chan answer
-	if call {
-		if len(s.pending) >= maxPending {
-			return "", nil, ErrBusy
+	if done != nil {
+		if len(s.pending) >= maxPending || use.Partial && len(s.pending) >= maxPending/2 { // what is finished has the other half
+			return "", ErrBusy
 		}
 		s.next++
-		id, wait = IDPrefix+strconv.FormatInt(s.next, 10), make(chan answer, 1)
+		id = IDPrefix + strconv.FormatInt(s.next, 10)
 		msg["id"] = id
 		// Not from within enqueue, which runs under this lock.
 		out.Dropped = func() { go s.settle(id, answer{err: ErrNotGranted}) }
 	}
-	data, err := json.Marshal(msg)
-	if err != nil {
-		return "", nil, fmt.Errorf("writing %s: %w", method, err)
+	if out.Data, err = json.Marshal(msg); err != nil {
+		return "", fmt.Errorf("writing %s: %w", method, err)
 	}
-	out.Data = data
-	if call {
-		s.pending[id] = wait
+	if done != nil {
+		s.pending[id] = done
 	}
 	if err := s.enqueue(out); err != nil {
 		delete(s.pending, id)
-		return "", nil, ErrClosed
+		return "", ErrClosed
 	}
-	return id, wait, nil
+	return id, nil
 }
 
 // Close ends the session: waiting calls get ErrClosed, handlers are cancelled and waited for.
@@ -409,11 +423,12 @@ func (s *Session) Close() {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	for id, wait := range s.pending {
-		delete(s.pending, id)
-		wait <- answer{err: ErrClosed}
-	}
+	pending := s.pending
+	s.pending = map[string]func(answer){}
 	s.mu.Unlock()
+	for _, done := range pending {
+		done(answer{err: ErrClosed})
+	}
 	s.cancel()
 	s.work.Wait()
 }

@@ -11,7 +11,7 @@ import (
 // Line is one message of the page's console, or an exception of its scripts.
 type Line struct {
 	Seq   int       `json:"seq" doc:"Its number; it grows."`
-	At    time.Time `json:"at"`
+	At    time.Time `json:"at" doc:"When."`
 	Level string    `json:"level" doc:"error, warning, info, log or debug; exceptions are errors."`
 	Text  string    `json:"text" arg:"untrusted" doc:"What it says."`
 	From  string    `json:"from,omitempty" arg:"untrusted" doc:"Script and line."`

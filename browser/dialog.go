@@ -90,3 +90,68 @@ func (s *Session) Answer(ctx context.Context, tab string, accept bool, text stri
 	p.mu.Unlock()
 	return *d, nil
 }
+
+// AnswerAndSee answers like Answer and tells what came of it: the call that met the dialog goes on in the page, and the
+// next dialog may open at once.
+func (s *Session) AnswerAndSee(ctx context.Context, tab string, accept bool, text string, stop bool) (Outcome, error) {
+	p := s.Current()
+	var before mark
+	if p != nil {
+		before = p.mark()
+	}
+	d, err := s.Answer(ctx, tab, accept, text, stop)
+	if err != nil {
+		return Outcome{}, err
+	}
+	answered, err := s.Tab(d.Tab)
+	if err == nil {
+		// What the script does next, it does soon; a dialog that comes ends the wait.
+		seeing, cancel := context.WithCancel(ctx)
+		watching := make(chan struct{})
+		go func() {
+			defer close(watching)
+			_ = answered.wait(seeing, func() bool { return answered.dialog != nil })
+			cancel()
+		}()
+		answered.settle(seeing, before)
+		cancel()
+		<-watching
+	}
+	var out Outcome
+	s.tell(ctx, p, before, &out)
+	out.Dialog = s.OpenDialog()
+	return out, nil
+}
+
+// TabInfo is what is known of a tab.
+type TabInfo struct {
+	ID, URL, Title, Opener string
+	Current, Crashed       bool
+	Dialog                 *Dialog
+}
+
+// TabList tells of the session's tabs. It asks no page, so that one that hangs does not matter.
+func (s *Session) TabList(ctx context.Context) []TabInfo {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	current := s.Current()
+	var out []TabInfo
+	for _, p := range s.Tabs() {
+		i := TabInfo{ID: p.id, URL: p.URL(), Current: p == current, Dialog: p.Dialog()}
+		if address, title, err := p.info(ctx); err == nil {
+			i.URL, i.Title = address, clip(title, 200)
+		}
+		i.URL = clip(i.URL, 2000)
+		if p.opener != nil {
+			i.Opener = p.opener.id
+		}
+		p.mu.Lock()
+		i.Crashed = p.crashed
+		p.mu.Unlock()
+		out = append(out, i)
+	}
+	return out
+}
+
+// TakeNotes gives what happened beside calls and has not been told yet.
+func (s *Session) TakeNotes() []string { return s.takeNotes() }

@@ -207,7 +207,7 @@ func (s *Session) NewTab(ctx context.Context) (*Page, error) {
 	s.mu.Lock()
 	n := len(s.tabs)
 	s.mu.Unlock()
-	if n >= maxTabs {
+	if n >= MaxTabs {
 		return nil, ErrTooManyTabs
 	}
 	p, err := s.openTab(ctx)
@@ -222,4 +222,4 @@ func (s *Session) NewTab(ctx context.Context) (*Page, error) {
 }
 
 // ErrTooManyTabs means that a session has as many tabs as it may have.
-var ErrTooManyTabs = fmt.Errorf("a session has at most %d tabs: close one", maxTabs)
+var ErrTooManyTabs = fmt.Errorf("a session has at most %d tabs: close one", MaxTabs)

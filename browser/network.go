@@ -10,12 +10,12 @@ import (
 // Request is what is known of one request of the page. Bodies and headers are never kept.
 type Request struct {
 	Seq    int       `json:"seq" doc:"Its number; it grows."`
-	At     time.Time `json:"at"`
-	Method string    `json:"method" arg:"untrusted"`
+	At     time.Time `json:"at" doc:"When."`
+	Method string    `json:"method" arg:"untrusted" doc:"GET, POST, …."`
 	URL    string    `json:"url" arg:"untrusted" doc:"The address, without what follows a ? or #."`
 	Type   string    `json:"type" doc:"document, xhr, fetch, script, image, …"`
 	Status int       `json:"status,omitempty" doc:"What the server answered; absent while nothing has come."`
-	MIME   string    `json:"mime,omitempty" arg:"untrusted"`
+	MIME   string    `json:"mime,omitempty" arg:"untrusted" doc:"What kind of answer."`
 	Bytes  int       `json:"bytes,omitempty" doc:"What came over the network."`
 	TookMS int       `json:"took_ms,omitempty"`
 	Error  string    `json:"error,omitempty" doc:"Why it failed (net::ERR_…)."`

@@ -65,7 +65,7 @@ func (s *Session) takeNotes() []string {
 		say("%d older events of tabs are not listed", s.dropped)
 	}
 	if s.refused > 0 {
-		say("%d tabs more were opened and closed at once: a session has at most %d", s.refused, maxTabs)
+		say("%d tabs more were opened and closed at once: a session has at most %d", s.refused, MaxTabs)
 	}
 	s.notes, s.dropped, s.refused = nil, 0, 0
 	return out

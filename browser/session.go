@@ -69,8 +69,8 @@ func (s *Session) Owner() Owner { return s.owner }
 // Done is closed when the session begins to end.
 func (s *Session) Done() <-chan struct{} { return s.life.Done() }
 
-// maxTabs bounds the tabs of a session. What a page opens beyond is closed at once and counted.
-const maxTabs = 20
+// MaxTabs bounds the tabs of a session. What a page opens beyond is closed at once and counted.
+const MaxTabs = 20
 
 // start makes the browser tell of every tab, and opens the first.
 func (s *Session) start(ctx context.Context) error {
@@ -155,7 +155,7 @@ func (s *Session) handle(e *cdp.Event) {
 
 func (s *Session) tabAttached(a *proto.TargetAttachedToTarget) {
 	s.mu.Lock()
-	if len(s.tabs) >= maxTabs || s.life.Err() != nil {
+	if len(s.tabs) >= MaxTabs || s.life.Err() != nil {
 		s.refused++
 		s.mu.Unlock()
 		_ = s.browser.Post(a.SessionID, proto.RuntimeRunIfWaitingForDebugger{})

@@ -70,6 +70,9 @@ type Options struct {
 	// SessionTimeout ends an HTTP session that nobody uses; zero: 30 min.
 	SessionTimeout time.Duration
 
+	// Gone hears of an owner (tool.Caller.Owner) that went away for good. It must not wait; nil: nobody listens.
+	Gone func(t tenant.ID, owner string)
+
 	// Extend adds to each tenant's server, for tests of the protocol.
 	Extend func(*sdk.Server)
 	Log    *slog.Logger // nil: silent
@@ -211,6 +214,7 @@ func (s *Server) open(w wire, by tool.Caller) (*conn, error) {
 		return nil, errClosing
 	}
 	s.running.Add(1)
+	by.Owner = newOwner()
 	c := newConn(w, by, &s.stats)
 	s.conns[c] = true
 	s.mu.Unlock()
@@ -238,6 +242,7 @@ func (s *Server) serve(ctx context.Context, c *conn) error {
 		delete(s.conns, c)
 		s.mu.Unlock()
 		s.hub.detach(c)
+		s.gone(c.caller.Tenant.ID, c.caller.Owner)
 	}()
 	ss, err := s.tenant(c.caller.Tenant).sdk.Connect(context.WithValue(ctx, callerKey{}, c), c, nil)
 	if err != nil {

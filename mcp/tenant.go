@@ -27,6 +27,7 @@ type tenantServer struct {
 	mu      sync.Mutex
 	listed  []string             // meetings whose transcripts are listed, the oldest first
 	lastUse map[string]time.Time // of HTTP sessions
+	holders map[string]bool      // HTTP sessions whose end is waited for, since they may hold browser sessions
 }
 
 // tenant gives a tenant's server, making it for its first client. There are as many as tenants.
@@ -130,6 +131,9 @@ func (ts *tenantServer) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 func (ts *tenantServer) call(ctx context.Context, next sdk.MethodHandler, by tool.Caller, r *sdk.CallToolRequest) (sdk.Result, error) {
 	by.Attended = ts.s.o.Answer != nil && canAsk(r.Session)
 	ts.answered(r)
+	if by.Owner == "" {
+		by.Owner = ts.owner(by, r.Session)
+	}
 	if p := r.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
 		by.Client = p.ClientInfo.Name
 	}
@@ -154,6 +158,9 @@ func result(a tool.Answer) *sdk.CallToolResult {
 	r := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: a.Text}}}
 	if a.Structured != nil {
 		r.StructuredContent = a.Structured
+	}
+	for _, i := range a.Images {
+		r.Content = append(r.Content, &sdk.ImageContent{MIMEType: i.MIME, Data: i.Data})
 	}
 	if a.Replayed {
 		r.Meta = sdk.Meta{"parley/replayed": true}

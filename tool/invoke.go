@@ -163,11 +163,22 @@ type Progress struct {
 type Answer struct {
 	Structured json.RawMessage
 	Text       string
-	Err        *Error
-	Replayed   bool
+	// Images are pictures that belong to the result. They are not kept under idempotency keys.
+	Images   []Image
+	Err      *Error
+	Replayed bool
 	// Ask is set, beside Err, when the client has to put a question first and then make the call again.
 	Ask *Ask
 }
+
+// Image is a picture in a result.
+type Image struct {
+	MIME string // "image/png"
+	Data []byte
+}
+
+// Pictured is a result with pictures, which stand beside its fields.
+type Pictured interface{ Images() []Image }
 
 // Service answers calls. It is safe for concurrent use.
 type Service struct {
@@ -418,6 +429,7 @@ func (s *Service) begin(t *Tool, c Caller) (end func(), refusal *Error) {
 
 type outcome struct {
 	result json.RawMessage // washed
+	images []Image
 	err    *Error
 }
 
@@ -455,7 +467,9 @@ func (s *Service) handle(ctx context.Context, t *Tool, c Call, args any, key *st
 	if o.err != nil {
 		return s.failed(c.Caller, o.err)
 	}
-	return s.done(t, c.Caller, o.result)
+	a := s.done(t, c.Caller, o.result)
+	a.Images = o.images
+	return a
 }
 
 // cutOff says why a call ended before its handler did.
@@ -503,7 +517,11 @@ func (s *Service) run(ctx context.Context, t *Tool, c Caller, args any) (o outco
 		s.o.Log.Error("a result could not be written", "tool", t.Name, "err", err)
 		return outcome{err: Fail(CodeInternal).Because(err)}
 	}
-	return outcome{result: washed}
+	o = outcome{result: washed}
+	if p, ok := result.(Pictured); ok {
+		o.images = p.Images()
+	}
+	return o
 }
 
 func (s *Service) done(t *Tool, c Caller, washed json.RawMessage) Answer {

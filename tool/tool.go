@@ -46,6 +46,9 @@ type Caller struct {
 	Transport string
 	// BaseURL is how this client reaches us ("http://host:port"), for the links we give it.
 	BaseURL string
+	// Owner is what of the caller holds browser sessions: the connection (stdio, WebSocket), the session (HTTP of the
+	// older era), else the token.
+	Owner string
 	// Client is the name the client gave itself; it decides nothing.
 	Client string
 	// Attended tells that a person can be asked.

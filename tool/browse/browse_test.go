@@ -1,0 +1,109 @@
+package browse_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"parley/browser"
+	"parley/browser/browsertest"
+	"parley/guard/fence"
+	"parley/tenant"
+	"parley/tool"
+	"parley/tool/browse"
+)
+
+// client calls tools as one connection of a tenant does.
+type client struct {
+	t     testing.TB
+	tools *tool.Service
+	by    tool.Caller
+}
+
+func newClient(t testing.TB, f func(*browser.Options)) *client {
+	t.Helper()
+	m := browsertest.Manager(t, f)
+	tools, err := tool.NewService(tool.Options{Tools: browse.Tools(m), Fence: fence.Fence{}, Limits: tool.Limits{PerMinute: 100000, Burst: 100000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tools.Close(context.Background()) })
+	return &client{t, tools, tool.Caller{Principal: tenant.Principal{Tenant: tenant.Tenant{ID: "me", Policy: tenant.Full}}, Owner: "connection a"}}
+}
+
+func (c *client) call(name string, args map[string]any) tool.Answer {
+	c.t.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return c.tools.Invoke(context.Background(), tool.Call{Tool: name, Args: raw, Caller: c.by})
+}
+
+// must calls and fails the test when that fails.
+func (c *client) must(name string, args map[string]any) tool.Answer {
+	c.t.Helper()
+	a := c.call(name, args)
+	if a.Err != nil {
+		c.t.Fatalf("%s: %s", name, a.Text)
+	}
+	return a
+}
+
+// open opens a session.
+func (c *client) open(url string) (session string) {
+	c.t.Helper()
+	args := map[string]any{}
+	if url != "" {
+		args["url"] = url
+	}
+	return field[string](c.t, c.must("session_open", args), "session")
+}
+
+func field[T any](t testing.TB, a tool.Answer, name string) (v T) {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(a.Structured, &members); err != nil {
+		t.Fatal(err)
+	}
+	if raw, ok := members[name]; ok {
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return v
+}
+
+func TestASessionIsItsOwnersOnly(t *testing.T) {
+	at := browsertest.Site(t, map[string]string{"/": "<title>One</title>one"})
+	c := newClient(t, nil)
+	s := c.open(at)
+	if a := c.must("sessions", nil); !strings.Contains(a.Text, at) {
+		t.Errorf("sessions: %s", a.Text)
+	}
+	other := *c
+	other.by.Owner = "connection b"
+	for name, args := range map[string]map[string]any{"navigate": {"session": s, "url": at}, "session_close": {"session": s}, "tabs": {"session": s}} {
+		if a := other.call(name, args); a.Err == nil || a.Err.Code != tool.CodeSessionNotFound {
+			t.Errorf("%s of another connection: %s", name, a.Text)
+		}
+	}
+	if a := other.must("sessions", nil); strings.Contains(a.Text, s) {
+		t.Errorf("another connection sees it: %s", a.Text)
+	}
+	c.must("session_close", map[string]any{"session": s})
+	if a := c.call("navigate", map[string]any{"session": s, "url": at}); a.Err == nil || a.Err.Code != tool.CodeSessionNotFound {
+		t.Errorf("a closed session: %s", a.Text)
+	}
+}
+
+func TestOnlyHTTPAndHTTPSAreOpened(t *testing.T) {
+	c := newClient(t, nil)
+	s := c.open("")
+	for _, url := range []string{"file:///etc/hostname", "data:text/html,x", "javascript:alert(1)", "about:blank", "chrome://version", "view-source:http://127.0.0.1", "blob:http://x/y", "ftp://x", "example.com", "//x", "http://", " "} {
+		if a := c.call("navigate", map[string]any{"session": s, "url": url}); a.Err == nil || a.Err.Code != tool.CodeBadURL {
+			t.Errorf("%q: %s", url, a.Text)
+		}
+	}
+}

@@ -34,8 +34,7 @@ func (g *Gate) IsOpen() bool { return g.open.Load() }
 // must be certain; it waits for one Write of the sink, which is memory work.
 func (g *Gate) Settle() {
 	g.writing.Lock()
-	//lint:ignore SA2001 the lock itself is the wait
-	g.writing.Unlock()
+	g.writing.Unlock() //nolint:staticcheck // the lock itself is the wait
 }
 
 // Write hands the frame on if the gate is open, and drops it silently otherwise: a closed gate is no error.

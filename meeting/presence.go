@@ -182,7 +182,7 @@ func (m *Machine) company() (all, humans int) {
 		}
 	}
 	// Those whom the page counts and does not list are taken for people.
-	unlisted := 0
+	var unlisted int
 	if listed := len(p.list); listed > 0 {
 		if !hasSelf(p.list) {
 			listed++

@@ -91,7 +91,6 @@ func browse(t *testing.T) *rod.Browser {
 type view struct {
 	width, height int
 	dark          bool
-	lang          string
 	// script runs in the page before its own.
 	script string
 }

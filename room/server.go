@@ -188,7 +188,7 @@ func random(n int) []byte {
 // Serve answers pages and connections on the server's port until the context ends or Close is called, and returns
 // once everything has ended: nil after the context's end, ErrClosed after Close.
 func (s *Server) Serve(ctx context.Context) error {
-	var l net.Listener = s.split.pages()
+	l := s.split.pages()
 	if s.opts.TLS != nil {
 		l = tls.NewListener(l, s.opts.TLS)
 	}

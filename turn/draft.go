@@ -14,8 +14,7 @@ type draft struct {
 	ready    bool
 	forTurn  transcript.Seq
 	heard    []string // what had been said when it was marked ready
-	lang     string
-	dropped  string // why the last one was, until a turn tells it
+	dropped  string   // why the last one was, until a turn tells it
 
 	spoken    string // the sentence that was said
 	spokenFor transcript.Seq

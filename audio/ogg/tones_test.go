@@ -110,8 +110,8 @@ func pace(t testing.TB, sink audio.Sink) *pacer {
 			select {
 			case <-p.stop:
 				return
-			case now := <-tick.C:
-				now = time.Now()
+			case <-tick.C:
+				now := time.Now()
 				n := int64(now.Sub(began)/(time.Second/rate)) - p.pos
 				if err := sink.Write(audio.Frame{Pos: p.pos, PCM: steppingTone(p.pos, n), At: now}); err != nil {
 					return

@@ -215,7 +215,7 @@ func (p *Player) overwrite(at int64) error {
 func (p *Player) rewind() (int64, error) {
 	at, err := p.timing()
 	for range 2 {
-		left := p.clock.time(at).Sub(time.Now())
+		left := time.Until(p.clock.time(at))
 		if err != nil || left > nextBlock {
 			break
 		}

@@ -250,7 +250,7 @@ func (d *demo) firstMeeting(ctx context.Context) error {
 		d.rows = append(d.rows, figures.AtMost("end of speech → final text", "s", 0.5, lags...).Noted("the last one"))
 	}
 	if first.IsZero() {
-		return errors.New("Ada did not hear the bot's answer")
+		return errors.New("the bot's answer was not heard by Ada")
 	}
 	d.rows = append(d.rows, figures.AtMost("meeting_speak called → first sound at a guest", "s", 0, first.Sub(called).Seconds()).
 		Noted(fmt.Sprintf("of it %d ms until the first piece was synthesized", sp.PrepareMS)))

@@ -149,7 +149,6 @@ type bar struct {
 	w        io.Writer
 	terminal bool
 	last     time.Time
-	label    string
 	shown    bool
 }
 

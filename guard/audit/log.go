@@ -104,7 +104,7 @@ func (l *Log) locked(f func() error) error {
 	if err := syscall.Flock(int(l.lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("the audit log's lock: %w", err)
 	}
-	defer syscall.Flock(int(l.lock.Fd()), syscall.LOCK_UN) // the descriptor's end frees it as well
+	defer func() { _ = syscall.Flock(int(l.lock.Fd()), syscall.LOCK_UN) }() // the descriptor's end frees it as well
 	return f()
 }
 

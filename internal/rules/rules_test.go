@@ -68,9 +68,8 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Read(path)
-		if got := ""; err != nil {
-			got = err.Error()
-			if want == "" || !strings.Contains(got, want) {
+		if err != nil {
+			if want == "" || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v, want %q", text, err, want)
 			}
 		} else if want != "" {

@@ -610,7 +610,7 @@ func TestKilledService(t *testing.T) {
 	if took := time.Since(killed); took > 15*time.Second {
 		t.Errorf("the end was told after %v", took)
 	}
-	s = gone(t, next, id)
+	gone(t, next, id)
 	if pids, err := proc.InSession(pid); err != nil || len(pids) > 0 {
 		t.Errorf("still running: %v %v", pids, err)
 	}

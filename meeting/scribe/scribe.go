@@ -162,16 +162,16 @@ func (s *Scribe) post(v any) {
 }
 
 // Stop ends the segments that are being said and returns when their finals were given, or with ctx.
-func (s *Scribe) Stop(ctx context.Context) error { return s.end(stop{ctx}, ctx) }
+func (s *Scribe) Stop(ctx context.Context) error { return s.end(ctx, stop{ctx}) }
 
 // Forget ends at once: nothing is given after it returned, and what was kept is dropped.
 func (s *Scribe) Forget() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_ = s.end(nil, ctx) // the only error is a desk that hangs in OnSegment, and its caller is us
+	_ = s.end(ctx, nil) // the only error is a desk that hangs in OnSegment, and its caller is us
 }
 
-func (s *Scribe) end(last any, ctx context.Context) error {
+func (s *Scribe) end(ctx context.Context, last any) error {
 	s.mu.Lock()
 	was := s.running
 	s.running = false

@@ -271,7 +271,7 @@ func hostileChat(t *testing.T, c Config) {
 func hostileNames(t *testing.T, c Config) {
 	a := enter(t, c)
 	mark := a.watch.Mark()
-	names := []string{"You were removed from the room", `<b onmouseover=alert(1)>x</b>`, "Leave", "Mute microphone", "‮evil", "Zoë 李雷 😀", "Chat", "Message"}
+	names := []string{"You were removed from the room", `<b onmouseover=alert(1)>x</b>`, "Leave", "Mute microphone", "\u202eevil", "Zoë 李雷 😀", "Chat", "Message"}
 	for _, n := range names {
 		p := a.stage.Guest(t, n)
 		await(t, a.watch, mark, "somebody named "+n, func(e meeting.SeenPeople) bool {

@@ -59,7 +59,6 @@ type reader struct {
 	engine *sign.Engine
 
 	people   []meeting.Person
-	count    int
 	speaking []string
 	self     bool // we are shown speaking
 	device   meeting.SeenDevice

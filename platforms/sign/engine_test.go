@@ -281,8 +281,8 @@ func TestEvidenceIsKeptAndBounded(t *testing.T) {
 	if len(ev) != keptEvidence || ev[len(ev)-1].Leans != meeting.PlaceIn || !slices.Equal(ev[len(ev)-1].Signs, []string{"leave", "people"}) {
 		t.Errorf("%d, last %+v", len(ev), ev[len(ev)-1])
 	}
-	d, _ := e.See(now.Add(time.Hour), look("removed"))
-	d, _ = e.See(now.Add(time.Hour+time.Second), look("removed"))
+	e.See(now.Add(time.Hour), look("removed"))
+	d, _ := e.See(now.Add(time.Hour+time.Second), look("removed"))
 	if d.Text != "words of removed" || !slices.Equal(d.Signs, []string{"removed"}) {
 		t.Errorf("%+v", d)
 	}

@@ -90,7 +90,7 @@ func digits(text string) string {
 func number(text string) string {
 	grouped := strings.Contains(text, ",")
 	whole, fraction, decimal := strings.Cut(strings.ReplaceAll(text, ",", ""), ".")
-	said := ""
+	var said string
 	switch n, err := strconv.ParseUint(whole, 10, 64); {
 	case err != nil || len(whole) > 1 && whole[0] == '0' || !grouped && len(whole) > 6:
 		said = digits(whole)

@@ -350,7 +350,7 @@ func (s *stream) pending(frames []byte) []byte {
 func (s *stream) read(ctx context.Context, c *conn, seen *seen) error {
 	for {
 		typ, body, err := c.r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return errors.New("the speech process closed the connection")
 		}
 		if err != nil {

@@ -96,7 +96,7 @@ func readTar(r io.Reader) (map[string][]byte, error) {
 	all, sum := map[string][]byte{}, 0
 	for t := tar.NewReader(gz); ; {
 		h, err := t.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
 		if err != nil {

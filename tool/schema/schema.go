@@ -264,10 +264,10 @@ func (s *Schema) append(b *bytes.Buffer, closed bool) {
 		member("maxLength", s.MaxLen)
 	}
 	if s.Type == Array {
-		member("items", json.RawMessage(s.Items.write(closed)))
+		member("items", s.Items.write(closed))
 	}
 	if s.Type == Object && s.Items != nil {
-		member("additionalProperties", json.RawMessage(s.Items.write(closed)))
+		member("additionalProperties", s.Items.write(closed))
 	}
 	if s.Type == Object && s.Items == nil {
 		var props bytes.Buffer

@@ -64,7 +64,6 @@ type world struct {
 	turns    map[transcript.Seq][]transcript.Seq // live turns and their segments
 	asked    map[string]int                      // open questions: publishes, commands, drafts
 	active   int                                 // utterance that is being said
-	command  bool                                // it comes from a command
 	allowed  map[int]bool                        // utterances begun by a command after an objection
 	given    map[[2]int]bool
 	objected bool

@@ -35,6 +35,12 @@ type HandRaiser interface {
 	RaiseHand(ctx context.Context, up bool) error
 }
 
+// Witness is a Call that can say what its page showed lately: a value for the evidence, as JSON. It holds signs and the
+// page's own words, nothing that people wrote or said.
+type Witness interface {
+	Testimony(ctx context.Context) any
+}
+
 // TrackTapper is a Call whose participants can be heard one by one. Frames are 16 kHz mono.
 type TrackTapper interface {
 	Tracks() <-chan TrackFrame
@@ -92,7 +98,7 @@ type SeenPlace struct {
 	Place  Place
 	Signs  []string // names of the signs that were seen
 	Text   string   // the text that decided, from the page: untrusted
-	Reason string   // for PlaceOut: a reason of the table of ends
+	Reason string   // for PlaceOut, and for PlaceWaiting when nobody will come: a reason of the table of ends
 	// Breakout is true in a breakout room, which is PlaceIn.
 	Breakout bool
 }
@@ -143,6 +149,17 @@ type SeenSpeaking struct {
 	// Self says that the page shows ourselves speaking; false also where a page never shows that.
 	Self bool
 	At   time.Time
+	// Always says that the page shows somebody also when nobody speaks: a stage, no mark.
+	Always bool
+}
+
+// SeenCaption is a line of the platform's captions that came or grew: a second source of who speaks. The words
+// themselves are not taken over.
+type SeenCaption struct {
+	ID      string // "" when the name is not one person's
+	Name    string
+	Letters int
+	At      time.Time
 }
 
 // SeenChat is a message in the chat.
@@ -174,6 +191,7 @@ func (SeenPlace) callEvent()    {}
 func (SeenLobby) callEvent()    {}
 func (SeenPeople) callEvent()   {}
 func (SeenSpeaking) callEvent() {}
+func (SeenCaption) callEvent()  {}
 func (SeenChat) callEvent()     {}
 func (SeenDevice) callEvent()   {}
 func (SeenDialog) callEvent()   {}

@@ -19,6 +19,7 @@ type door struct {
 	place   Place
 	signs   []string
 	text    string
+	why     Reason    // why nobody lets us in, where the page says so
 	in      time.Time // since when it says "in", for the hold; zero: it does not
 	unknown time.Time // since when it cannot be read
 	back    time.Time // since when it shows a lobby although we were in
@@ -91,6 +92,9 @@ func (m *Machine) seenPlace(ev SeenPlace) {
 	}
 	d := &m.door
 	d.place, d.signs, d.text = ev.Place, ev.Signs, ev.Text
+	if ev.Place == PlaceWaiting {
+		d.why = Reason(ev.Reason)
+	}
 	if ev.Place != PlaceIn {
 		d.in = time.Time{}
 	}

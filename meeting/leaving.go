@@ -43,7 +43,7 @@ func (m *Machine) leave(r Reason, why Transition) {
 	if m.stillToConfirm() {
 		m.life.out.talk = m.now.Add(talkTime)
 	}
-	if !r.Ending().Expected && !before.In() && !m.life.out.pageGone {
+	if !m.life.out.pageGone && !m.consent.erased() { // what the page showed, for the evidence
 		m.life.out.picture = m.now.Add(pictureTime)
 		m.do(KeepPicture{Name: "end"})
 	}

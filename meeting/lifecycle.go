@@ -98,7 +98,7 @@ func (m *Machine) expireState() {
 	}
 	switch m.life.state {
 	case Waiting:
-		m.leave(ReasonNoAnswer, m.door.evidence())
+		m.leave(or(m.door.why, ReasonNoAnswer), m.door.evidence())
 	case Admitted:
 		m.announceNow() // the microphone did not answer; its state is unknown and is said to be
 	case Announcing:

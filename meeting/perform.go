@@ -98,7 +98,7 @@ func (p *performer) one(e Effect) {
 	case Open:
 		p.run(limits[Starting]+5*time.Second, p.open)
 	case Join:
-		p.onCall(limits[Lobby]+5*time.Second, func(ctx context.Context, c Call) Event { return Joined{Err: c.Join(ctx, e.JoinRequest)} }, Joined{Err: errOver})
+		p.onCall(limits[Lobby]+answerTime+5*time.Second, func(ctx context.Context, c Call) Event { return Joined{Err: c.Join(ctx, e.JoinRequest)} }, Joined{Err: errOver})
 	case SendChat:
 		p.onCall(chatTime, func(ctx context.Context, c Call) Event {
 			r, err := c.SendChat(ctx, e.Text, e.To)
@@ -279,6 +279,11 @@ func (p *performer) open(ctx context.Context) Event {
 }
 
 func (p *performer) picture(ctx context.Context, c Call, name string) Event {
+	if w, ok := c.(Witness); ok && p.ports.Files != nil && !p.erased.Load() {
+		if raw, err := json.MarshalIndent(w.Testimony(ctx), "", " "); err == nil {
+			_, _ = p.ports.Files.Keep("page.json", raw) // the picture below tells what is wrong with the folder
+		}
+	}
 	png, err := c.Picture(ctx)
 	if err != nil || p.ports.Files == nil {
 		return EvidenceKept{Err: errors.Join(err, ErrCannot)}

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,10 @@ func (p *presence) heardActivity(now time.Time, on bool) {
 
 func (p *presence) seenSpeaking(now time.Time, ev SeenSpeaking) {
 	if len(ev.IDs) > 0 || len(ev.Names) > 0 {
-		p.speakers, p.lastHear = true, now
+		p.speakers = true
+		if !ev.Always { // a stage shows somebody in silence too
+			p.lastHear = now
+		}
 	}
 }
 
@@ -113,12 +117,7 @@ func (m *Machine) seenPeople(ev SeenPeople) {
 	if ev.Count <= 0 {
 		ev.Count = -1 // we are in it ourselves: zero is a failed read
 	}
-	if ev.Count < 0 && len(ev.People) > 0 {
-		ev.Count = len(ev.People)
-		if !hasSelf(ev.People) {
-			ev.Count++
-		}
-	}
+	// A list without a count may be a part of those who are there: it shows that somebody is, never that nobody is.
 	if !p.seen && !m.now.After(m.announce.blind) {
 		m.remember(hereIn(ev.People), ev.Count)
 		p.list = ev.People
@@ -206,7 +205,7 @@ func since(t *time.Time, now time.Time, holds bool) {
 func (m *Machine) weighPresence() {
 	p := &m.people
 	all, humans := m.company()
-	p.company = p.company || humans > 0
+	p.company = p.company || humans > 0 || all < 0 && slices.ContainsFunc(m.others(), func(o Person) bool { return !o.LikelyAI })
 	since(&p.alone, m.now, all == 0)
 	since(&p.bots, m.now, all > 0 && humans == 0)
 	here := m.o.Inviter == ""

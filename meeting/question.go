@@ -193,6 +193,9 @@ func (m *Machine) challenge(ev SeenDialog) {
 		return
 	}
 	m.hold("challenge")
+	if m.life.state == Lobby { // a person gets their time, whatever the lobby's own is
+		m.life.until = m.now.Add(answerTime + limits[Lobby])
+	}
 	m.ask.put(m, question{kind: askChallenge, text: ev.Text, choices: []string{"solved", "leave"}, safe: "leave", dialog: ev.ID})
 }
 

@@ -53,10 +53,14 @@ type Target struct {
 	Names    []string `json:"names,omitempty"`
 	Selector string   `json:"selector,omitempty"`
 	Texts    []string `json:"texts,omitempty"`
+	// Icons are names of font icons that the element shows ("call_end").
+	Icons []string `json:"icons,omitempty"`
 	// Exact asks for the whole name rather than a part of it.
 	Exact bool `json:"exact,omitempty"`
 	// Within limits the search to inside the first visible match of this selector.
 	Within string `json:"within,omitempty"`
+	// WithinTexts are words of which that outer element has to show one.
+	WithinTexts []string `json:"within_texts,omitempty"`
 	// Wait is how long Click and Type wait for the element; zero means 5 s.
 	Wait time.Duration `json:"-"`
 }

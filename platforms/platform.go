@@ -28,6 +28,10 @@ type Options struct {
 	Language string
 	// Hold replaces the platform's own; zero keeps it.
 	Hold time.Duration
+	// Captions switches the platform's own captions on, as a second source of who speaks.
+	Captions bool
+	// Account says that the browser carries a profile that may be signed in.
+	Account bool
 	// Log gets kinds, ids and counts; nil means slog.Default().
 	Log *slog.Logger
 }

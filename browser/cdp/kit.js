@@ -129,15 +129,19 @@
 		return wanted.some((w) => { const f = fold(w); return f !== '' && (exact ? t === f : t.includes(f)); });
 	};
 
+	// icons of fonts are written as their names, mostly hidden from readers; an element shows one as the whole text of a part.
+	const shows = (el, icons) => [el, ...el.querySelectorAll('*')].some((n) => !n.firstElementChild && icons.includes((n.textContent || '').trim()));
+
 	// all gives the elements that a target means, visible ones only, in page order within each root.
 	const all = (target, limit = Infinity) => {
 		let starts = [document];
 		if (target.within) {
-			const outer = roots(document).flatMap((r) => [...r.querySelectorAll(target.within)]).find(visible);
+			const which = target.within_texts || [];
+			const outer = roots(document).flatMap((r) => [...r.querySelectorAll(target.within)]).find((el) => visible(el) && (!which.length || matchesAny(content(el), which)));
 			if (!outer) return [];
 			starts = [outer];
 		}
-		const names = target.names || [], texts = target.texts || [];
+		const names = target.names || [], texts = target.texts || [], icons = target.icons || [];
 		const found = [];
 		if (texts.length && !target.role && !target.selector) {
 			for (const start of starts) innermost(start.nodeType === 9 ? start.documentElement : start, texts, target.exact, found, limit);
@@ -150,6 +154,7 @@
 				if (!visible(el)) continue;
 				if (names.length && !matchesAny(nameOf(el), names, target.exact)) continue;
 				if (texts.length && !matchesAny(content(el), texts, target.exact)) continue;
+				if (icons.length && !shows(el, icons)) continue;
 				found.push(el);
 				if (found.length >= limit) return found;
 			}

@@ -198,6 +198,9 @@ func (a *app) openMeetings(data, level string) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	for origin, platform := range door.origins.Standins { // loud, and at every start
+		a.log.Warn("FOR DEVELOPMENT ONLY: links on this origin are taken for the platform's own (PARLEY_PLATFORM_ORIGINS)", "origin", origin, "platform", platform)
+	}
 	days := a.v.Int("PARLEY_RECORDING_RETENTION_DAYS")
 	if level == "" {
 		level = a.v.String("PARLEY_LOG_LEVEL")

@@ -148,6 +148,8 @@ func (d *desk) take(v any) {
 		d.track(v)
 	case meeting.SeenSpeaking:
 		d.shown(v)
+	case meeting.SeenCaption:
+		d.captioned(v)
 	case meeting.SeenPeople:
 		for _, p := range v.People {
 			person := transcript.Person{ID: p.ID, Name: p.Name}
@@ -294,6 +296,15 @@ func (d *desk) remember(t meeting.TrackFrame) {
 		f = f[1:]
 	}
 	d.onset[t.Track] = f
+}
+
+// Captions come one to two seconds behind the voice; a line that grew was said in about this stretch.
+const captionFrom, captionTo = 2200 * time.Millisecond, 600 * time.Millisecond
+
+func (d *desk) captioned(v meeting.SeenCaption) {
+	if at, ok := d.since(v.At); ok && at > captionTo {
+		d.who.Captioned(transcript.Person{ID: v.ID, Name: v.Name}, max(at-captionFrom, 0), at-captionTo)
+	}
 }
 
 func (d *desk) shown(v meeting.SeenSpeaking) {

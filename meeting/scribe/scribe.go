@@ -124,6 +124,9 @@ func (s *Scribe) Track(t meeting.TrackFrame) {
 // Shown says whom the page shows speaking.
 func (s *Scribe) Shown(v meeting.SeenSpeaking) { s.post(v) }
 
+// Captioned notes whose words the platform's captions show.
+func (s *Scribe) Captioned(v meeting.SeenCaption) { s.post(v) }
+
 // People gives the roster, for names and to know ourselves.
 func (s *Scribe) People(v meeting.SeenPeople) { s.post(v) }
 

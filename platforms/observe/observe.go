@@ -26,7 +26,7 @@ const binding = "parleyReport"
 const maxReport = 512 << 10
 
 // Start installs the observer in every document to come. read is a module's function expression: called once a document
-// with the kit and the table's targets, it gives a function that gives what the module wants to know, as JSON.
+// with the kit, the table's targets and all of what it knows (table, words, dialogs), it gives a function that gives what the module wants to know, as JSON.
 // The channel is closed when the page is gone; it holds 256 reports, the oldest goes first.
 func Start(ctx context.Context, page platforms.Page, t *sign.Table, read string) (<-chan json.RawMessage, error) {
 	script, err := script(t, read)
@@ -50,14 +50,19 @@ type word struct {
 }
 
 type sought struct {
-	Name      string `json:"name"`
-	Selector  string `json:"selector,omitempty"`
-	Role      string `json:"role,omitempty"`
-	Names     []word `json:"names,omitempty"`
-	Texts     []word `json:"texts,omitempty"`
-	Exact     bool   `json:"exact,omitempty"`
-	MinWidth  int    `json:"min_width,omitempty"`
-	MinHeight int    `json:"min_height,omitempty"`
+	Name      string   `json:"name"`
+	Selector  string   `json:"selector,omitempty"`
+	Role      string   `json:"role,omitempty"`
+	Names     []word   `json:"names,omitempty"`
+	Texts     []word   `json:"texts,omitempty"`
+	Icons     []string `json:"icons,omitempty"`
+	Address   []string `json:"address,omitempty"`
+	Title     bool     `json:"title,omitempty"`
+	Sounding  bool     `json:"sounding,omitempty"`
+	Outside   string   `json:"outside,omitempty"`
+	Exact     bool     `json:"exact,omitempty"`
+	MinWidth  int      `json:"min_width,omitempty"`
+	MinHeight int      `json:"min_height,omitempty"`
 }
 
 // script puts our own data into our own script; nothing of a page gets there.
@@ -69,9 +74,17 @@ func script(t *sign.Table, read string) (string, error) {
 	table.Signs, table.Exclude = []sought{}, append([]string{}, t.Exclude...)
 	for _, s := range t.Signs {
 		table.Signs = append(table.Signs, sought{Name: s.Name, Selector: s.Selector, Role: s.Role, Names: flat(s.Names), Texts: flat(s.Texts),
+			Icons: s.Icons, Address: s.Address, Title: s.Title, Sounding: s.Sounding, Outside: s.Outside,
 			Exact: s.Exact, MinWidth: s.MinWidth, MinHeight: s.MinHeight})
 	}
-	spec, err := json.Marshal(map[string]any{"table": table, "words": t.Targets, "binding": binding})
+	// Dialogs that are known by what they are made of: the page tells which of them an element is.
+	made := map[string]string{}
+	for _, d := range t.Dialogs {
+		if d.Selector != "" {
+			made[d.Name] = d.Selector
+		}
+	}
+	spec, err := json.Marshal(map[string]any{"table": table, "words": t.Targets, "dialogs": made, "binding": binding})
 	if err != nil {
 		return "", fmt.Errorf("observer of %s: %w", t.Platform, err)
 	}
@@ -121,5 +134,15 @@ func (r Report) Look() sign.Look {
 
 // Target turns a table's words into a target of the page port.
 func Target(w sign.Words) platforms.Target {
-	return platforms.Target{Role: w.Role, Selector: w.Selector, Within: w.Within, Names: sign.All(w.Names), Texts: sign.All(w.Texts), Exact: w.Exact}
+	return platforms.Target{Role: w.Role, Selector: w.Selector, Within: w.Within, Names: sign.All(w.Names), Texts: sign.All(w.Texts), Icons: w.Icons, Exact: w.Exact}
+}
+
+// Targets are all ways to find an element, the best first.
+func Targets(w sign.Words) []platforms.Target {
+	ways := w.Ways()
+	ts := make([]platforms.Target, len(ways))
+	for i, way := range ways {
+		ts[i] = Target(way)
+	}
+	return ts
 }

@@ -3,7 +3,7 @@
 (kit) => {
 	const spec = __SPEC__;
 	const reader = (__READER__)(kit, spec.table);
-	const read = (__READ__)(kit, spec.words);
+	const read = (__READ__)(kit, spec.words, spec);
 	const send = globalThis[spec.binding];
 	const POLL = 300, SOON = 40, BEAT = 1000, FAST = 200, SETTLING = 1500;
 	let last = '', sent = -1e9, changed = -1e9, free = 0, queued = 0, seq = 0;

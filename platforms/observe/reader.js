@@ -38,12 +38,28 @@
 	const has = (folded, word, exact) => exact ? folded === word : folded.includes(word);
 	const signs = table.signs.map((s) => ({ ...s, names: (s.names || []).map((w) => ({ lang: w.lang, word: kit.fold(w.word) })), texts: (s.texts || []).map((w) => ({ lang: w.lang, word: kit.fold(w.word) })) }));
 
+	const sounds = () => kit.roots(document).some((root) => [...root.querySelectorAll('audio, video')].some((el) => {
+		if (el.paused || el.muted || !el.srcObject || !el.srcObject.getAudioTracks) return false;
+		return el.srcObject.getAudioTracks().some((t) => t.readyState === 'live');
+	}));
+	const within = (el, selector) => { for (let n = el; n; n = n.parentElement || (n.getRootNode() && n.getRootNode().host)) if (n.matches(selector)) return true; return false; };
+
 	const look = (s) => {
+		if (s.address) {
+			const here = (location.host + location.pathname).toLowerCase();
+			return s.address.some((a) => here.includes(a)) ? { sign: s.name } : null;
+		}
+		if (s.sounding) return sounds() ? { sign: s.name } : null;
+		if (s.title) {
+			const folded = kit.fold(document.title), w = s.texts.find((w) => has(folded, w.word, s.exact));
+			return w ? { sign: s.name, text: kit.clip(document.title, 300), lang: w.lang } : null;
+		}
 		if (!s.selector && !s.role) {
 			for (const [folded, text] of lines()) for (const w of s.texts) if (has(folded, w.word, s.exact)) return { sign: s.name, text: kit.clip(text, 300), lang: w.lang };
 			return null;
 		}
-		for (const el of kit.all({ role: s.role, selector: s.selector })) {
+		for (const el of kit.all({ role: s.role, selector: s.selector, icons: s.icons })) {
+			if (s.outside && within(el, s.outside)) continue;
 			if (s.min_width || s.min_height) {
 				const r = el.getBoundingClientRect();
 				const width = Math.min(r.right, innerWidth) - Math.max(r.left, 0), height = Math.min(r.bottom, innerHeight) - Math.max(r.top, 0);

@@ -18,22 +18,27 @@ const (
 	DialogSignIn    = "sign-in"
 	DialogChallenge = "challenge"
 	DialogUnmute    = "unmute-request"
+	DialogOurs      = "ours" // the module works it itself, or it tells of an end: nobody is asked
 	DialogUnknown   = "unknown"
 )
 
 var (
 	answerable  = []string{DialogTip, DialogCookie, DialogDevice, DialogNotice, DialogSurvey}
-	dialogKinds = append(slices.Clone(answerable), DialogConsent, DialogSignIn, DialogChallenge, DialogUnmute)
+	dialogKinds = append(slices.Clone(answerable), DialogConsent, DialogSignIn, DialogChallenge, DialogUnmute, DialogOurs)
 )
 
 // DialogRule knows one dialog of a platform by its words.
 type DialogRule struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Texts are words of which one must stand in the dialog, by language.
-	Texts map[string][]string `json:"texts"`
-	// Buttons are those that may be pressed, most wanted first; for consent, those that accept.
+	// Texts are words of which one must stand in the dialog, by language. Selector is what the dialog is made of; with
+	// both, both must fit.
+	Texts    map[string][]string `json:"texts,omitempty"`
+	Selector string              `json:"selector,omitempty"`
+	// Buttons are those that may be pressed, most wanted first; for consent and unmute-request, those that accept.
 	Buttons map[string][]string `json:"buttons,omitempty"`
+	// Times is how often it may be answered; zero means once. Some pages ask the same thing twice.
+	Times int `json:"times,omitempty"`
 	// Unverified lists the languages whose words were never seen in a public source. Their dialogs are asked about.
 	Unverified []string `json:"unverified,omitempty"`
 }
@@ -42,6 +47,7 @@ type DialogRule struct {
 type Dialog struct {
 	Text    string   // all its text, from the page: untrusted
 	Choices []string // the names of its buttons
+	Made    []string // names of the rules whose selector it fits
 }
 
 // Ruling is what to do about a dialog.
@@ -61,14 +67,19 @@ var never = []string{"leave", "end call", "end meeting", "hang up", "exit", "ver
 // Rule says what a dialog is. times is how often this very dialog was answered already: one that comes back after an
 // answer is not what we took it for.
 func (t *Table) Rule(d Dialog, times int) Ruling {
-	text := fold(d.Text)
+	text := fold(d.Text + " " + strings.Join(d.Choices, " "))
 	for _, r := range t.Dialogs {
-		lang := matchLang(r.Texts, text)
-		if lang == "" {
+		lang := ""
+		if len(r.Texts) > 0 {
+			if lang = matchLang(r.Texts, text); lang == "" {
+				continue
+			}
+		}
+		if r.Selector != "" && !slices.Contains(d.Made, r.Name) {
 			continue
 		}
 		ruling := Ruling{Kind: r.Kind, Rule: r.Name, Choices: d.Choices}
-		if slices.Contains(r.Unverified, lang) {
+		if slices.Contains(r.Unverified, lang) && r.Kind != DialogOurs {
 			ruling.Kind = DialogUnknown
 			return ruling
 		}
@@ -76,8 +87,10 @@ func (t *Table) Rule(d Dialog, times int) Ruling {
 		switch {
 		case r.Kind == DialogConsent && button != "":
 			ruling.Choices = append([]string{button}, slices.DeleteFunc(slices.Clone(d.Choices), func(c string) bool { return c == button })...)
+		case r.Kind == DialogUnmute && button != "":
+			ruling.Choices = append([]string{button}, slices.DeleteFunc(slices.Clone(d.Choices), func(c string) bool { return c == button })...)
 		case !slices.Contains(answerable, r.Kind):
-		case button == "" || times > 0:
+		case button == "" || times >= max(r.Times, 1):
 			ruling.Kind = DialogUnknown
 		default:
 			ruling.Press = button
@@ -122,10 +135,15 @@ func matchLang(words map[string][]string, text string) string {
 
 func (r DialogRule) check() error {
 	switch {
-	case r.Name == "" || len(r.Texts) == 0:
-		return errors.New("a dialog needs a name and words")
+	case r.Name == "" || len(r.Texts) == 0 && r.Selector == "":
+		return errors.New("a dialog needs a name, and words or a selector")
 	case !slices.Contains(dialogKinds, r.Kind):
 		return fmt.Errorf("unknown kind of dialog %q", r.Kind)
+	}
+	for _, lang := range r.Unverified {
+		if r.Texts[lang] == nil {
+			return fmt.Errorf("language %q is unverified and absent", lang)
+		}
 	}
 	for _, b := range All(r.Buttons) {
 		if forbidden(b) {

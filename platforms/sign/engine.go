@@ -43,15 +43,17 @@ type Decision struct {
 	Text   string // the words that decided, from the page: untrusted
 	// HeldBy names what keeps us from the meeting although its controls are there: "consent-gate" or "challenge".
 	HeldBy string
-	Since  time.Time
+	// Breakout is true in a room beside the main one, which is PlaceIn; and Moving on the way there or back.
+	Breakout, Moving bool
+	Since            time.Time
 }
 
 // Evidence is one change of what was seen.
 type Evidence struct {
-	At     time.Time
-	Health Health
-	Signs  []string
-	Leans  meeting.Place // what this look alone speaks for
+	At     time.Time     `json:"at"`
+	Health Health        `json:"health,omitempty"`
+	Signs  []string      `json:"signs"`
+	Leans  meeting.Place `json:"leans"` // what this look alone speaks for
 }
 
 // Engine holds a decision until what contradicts it has stood for long enough. One goroutine uses it.
@@ -67,6 +69,26 @@ type Engine struct {
 	last     time.Time
 	evidence []Evidence
 	over     bool
+	moved    time.Time // since when we are on the way to another room
+}
+
+// maxMove is how long a move between rooms may take before we no longer know where we are.
+const maxMove = time.Minute
+
+// moving keeps us in while the page says that it takes us to another room: the controls go, and a lobby's words may come.
+func (e *Engine) moving(now time.Time, look Look, lean Decision) Decision {
+	on := e.known == meeting.PlaceIn && look.Health == Fine && e.t.gather(Moving, look.Hits).sure
+	if !on {
+		e.moved = time.Time{}
+		return lean
+	}
+	if e.moved.IsZero() {
+		e.moved = now
+	}
+	if lean.Place == meeting.PlaceIn || lean.Place == meeting.PlaceOut || now.Sub(e.moved) > maxMove {
+		return lean
+	}
+	return Decision{Place: meeting.PlaceIn, Signs: e.t.gather(Moving, look.Hits).names, Breakout: e.decided.Breakout, Moving: true}
 }
 
 // maxSilence is how long the observer may be silent: it reports at least every second.
@@ -96,7 +118,7 @@ func (e *Engine) See(now time.Time, look Look) (Decision, bool) {
 	if e.over {
 		return e.decided, false
 	}
-	lean := e.t.judge(e.known, look)
+	lean := e.moving(now, look, e.t.judge(e.known, look))
 	e.note(now, look, lean)
 	if !same(lean, e.leaning) || e.since.IsZero() || silent {
 		e.since, e.looks = now, 0
@@ -172,8 +194,11 @@ func (e *Engine) holdFor(lean Decision) time.Duration {
 		}
 		return 1500 * time.Millisecond // a page that moves on is blank for a moment
 	default:
-		if e.decided.Place == meeting.PlaceIn {
+		switch {
+		case e.decided.Place == meeting.PlaceIn:
 			return max(e.hold, time.Second)
+		case lean.HeldBy == "challenge":
+			return time.Second // boxes open and close while a page loads
 		}
 		return 0
 	}
@@ -190,7 +215,7 @@ func (e *Engine) isWall(lean Decision) bool {
 
 // same compares what is decided, not what says so.
 func same(a, b Decision) bool {
-	return a.Place == b.Place && a.Reason == b.Reason && a.HeldBy == b.HeldBy
+	return a.Place == b.Place && a.Reason == b.Reason && a.HeldBy == b.HeldBy && a.Breakout == b.Breakout && a.Moving == b.Moving
 }
 
 func (e *Engine) note(now time.Time, look Look, lean Decision) {
@@ -227,7 +252,7 @@ func (t *Table) judge(at meeting.Place, look Look) Decision {
 		return Decision{Place: meeting.PlaceUnknown, Signs: []string{string(look.Health)}}
 	}
 	kinds := map[Kind]*seen{}
-	for _, k := range []Kind{Out, Waiting, Wall, Challenge, Gate, Lobby, In} {
+	for _, k := range []Kind{Out, Waiting, Wall, Challenge, Gate, Lobby, In, Breakout} {
 		kinds[k] = t.gather(k, look.Hits)
 	}
 	in := kinds[In]
@@ -237,20 +262,20 @@ func (t *Table) judge(at meeting.Place, look Look) Decision {
 	if o := kinds[Out]; o.explicit != nil && !(at == meeting.PlaceIn && inCall) {
 		return Decision{Place: meeting.PlaceOut, Reason: o.explicit.reason(at), Signs: o.names, Text: o.text}
 	}
-	if w := kinds[Waiting]; w.explicit != nil {
-		return Decision{Place: meeting.PlaceWaiting, Signs: w.names, Text: w.text}
-	}
-	if at != meeting.PlaceIn {
-		if w := kinds[Wall]; w.sure {
-			return Decision{Place: meeting.PlaceOut, Reason: t.sign(w.names[0]).reason(at), Signs: w.names, Text: w.text}
-		}
-	}
 	held := ""
 	switch {
 	case kinds[Gate].sure:
 		held = "consent-gate"
 	case kinds[Challenge].sure:
 		held = "challenge"
+	}
+	if w := kinds[Waiting]; w.explicit != nil {
+		return Decision{Place: meeting.PlaceWaiting, Reason: w.explicit.Reason, Signs: w.names, Text: w.text, HeldBy: held}
+	}
+	if at != meeting.PlaceIn {
+		if w := kinds[Wall]; w.sure {
+			return Decision{Place: meeting.PlaceOut, Reason: t.sign(w.names[0]).reason(at), Signs: w.names, Text: w.text}
+		}
 	}
 	if w := kinds[Waiting]; len(w.names) > 0 {
 		return Decision{Place: meeting.PlaceWaiting, Signs: w.names, Text: w.text, HeldBy: held}
@@ -263,7 +288,7 @@ func (t *Table) judge(at meeting.Place, look Look) Decision {
 			// The controls are there, the sound is not: we are not in before the gate is answered.
 			return Decision{Place: meeting.PlaceWaiting, Signs: append(slices.Clone(in.names), kinds[Gate].names...), Text: kinds[Gate].text, HeldBy: held}
 		}
-		return Decision{Place: meeting.PlaceIn, Signs: in.names, HeldBy: held}
+		return Decision{Place: meeting.PlaceIn, Signs: in.names, HeldBy: held, Breakout: kinds[Breakout].sure}
 	}
 	if held == "challenge" {
 		// A task alone on the page: we are still before it, and somebody else decides whether a person may solve it.

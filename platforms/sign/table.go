@@ -24,7 +24,12 @@ const (
 	Gate      Kind = "gate"      // a dialog that holds back the meeting until it is answered
 	Lobby     Kind = "lobby"     // before asking
 	In        Kind = "in"        // only seen in the call, or seen there too
+	Moving    Kind = "moving"    // on the way from one room of the meeting to another: the controls go for a while
+	Breakout  Kind = "breakout"  // in a room beside the main one
 )
+
+// kinds are all of them.
+var kinds = []Kind{Out, Waiting, Wall, Challenge, Gate, Lobby, In, Moving, Breakout}
 
 // Sign is one thing that a page can show. How it is looked for is the selector, the role with its names, the texts, or
 // several of these at once. Words are alternatives, by language; all languages are tried, since some pages follow the
@@ -36,6 +41,16 @@ type Sign struct {
 	Role     string              `json:"role,omitempty"`
 	Names    map[string][]string `json:"names,omitempty"`
 	Texts    map[string][]string `json:"texts,omitempty"`
+	// Icons are names of icons drawn by a font: what stands in the page is the icon's name, the same in all languages.
+	Icons []string `json:"icons,omitempty"`
+	// Address are parts of the page's host and path ("accounts.google.com/", "/signin").
+	Address []string `json:"address,omitempty"`
+	// Title looks for the texts in the document's title.
+	Title bool `json:"title,omitempty"`
+	// Sounding asks for something on the page that plays sound of others.
+	Sounding bool `json:"sounding,omitempty"`
+	// Outside leaves out elements within this selector: a dialog may have a button of the same name.
+	Outside string `json:"outside,omitempty"`
 	// Exact asks for the whole of a name or text.
 	Exact bool `json:"exact,omitempty"`
 	// MinWidth and MinHeight in pixels keep invisible badges from counting.
@@ -43,7 +58,8 @@ type Sign struct {
 	MinHeight int `json:"min_height,omitempty"`
 	// Weight is what an in-call sign counts; zero means 1.
 	Weight int `json:"weight,omitempty"`
-	// Reason is why we are out (kinds out and wall): a code of the table of ends.
+	// Reason is why we are out (kinds out and wall), or why we were never let in when nobody comes (kind waiting): a code
+	// of the table of ends.
 	Reason meeting.Reason `json:"reason,omitempty"`
 	// From replaces Reason by where we were: "You left" means something else at the door than inside.
 	From map[meeting.Place]meeting.Reason `json:"from,omitempty"`
@@ -86,7 +102,23 @@ type Words struct {
 	Within   string              `json:"within,omitempty"`
 	Names    map[string][]string `json:"names,omitempty"`
 	Texts    map[string][]string `json:"texts,omitempty"`
+	Icons    []string            `json:"icons,omitempty"`
 	Exact    bool                `json:"exact,omitempty"`
+	// Or are other ways to find it, asked in their order when the ones before find nothing.
+	Or []Words `json:"or,omitempty"`
+	// Unverified lists the languages whose words were never seen in a public source.
+	Unverified []string `json:"unverified,omitempty"`
+	Note       string   `json:"note,omitempty"`
+}
+
+// Ways are all ways to find the element, the best first.
+func (w Words) Ways() []Words {
+	ways := []Words{w}
+	for _, o := range w.Or {
+		ways = append(ways, o.Ways()...)
+	}
+	ways[0].Or = nil
+	return ways
 }
 
 // All are the alternatives of all languages, in a fixed order.
@@ -157,10 +189,14 @@ func (s Sign) check() error {
 	switch {
 	case s.Name == "":
 		return errors.New("no name")
-	case !slices.Contains([]Kind{Out, Waiting, Wall, Challenge, Gate, Lobby, In}, s.Kind):
+	case !slices.Contains(kinds, s.Kind):
 		return fmt.Errorf("unknown kind %q", s.Kind)
-	case s.Selector == "" && s.Role == "" && len(s.Texts) == 0:
+	case s.Selector == "" && s.Role == "" && len(s.Texts) == 0 && len(s.Address) == 0 && !s.Sounding:
 		return errors.New("nothing to look for")
+	case len(s.Icons) > 0 && s.Role == "" && s.Selector == "":
+		return errors.New("icons without a role or selector")
+	case s.Title && len(s.Texts) == 0:
+		return errors.New("a title without words")
 	case len(s.Names) > 0 && s.Role == "" && s.Selector == "":
 		return errors.New("names without a role or selector")
 	case s.Kind == Out && !s.explicit() && (s.Reason != "" || len(s.From) > 0):

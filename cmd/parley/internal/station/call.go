@@ -22,6 +22,8 @@ func (s *station) listen(c meeting.Call) *listened {
 				switch ev := ev.(type) {
 				case meeting.SeenSpeaking:
 					h.scribe.Shown(ev)
+				case meeting.SeenCaption:
+					h.scribe.Captioned(ev)
 				case meeting.SeenPeople:
 					h.scribe.People(ev)
 				}
@@ -63,7 +65,16 @@ func (l *listened) AnswerDialog(ctx context.Context, id, choice string) error {
 	return meeting.ErrCannot
 }
 
+// Testimony is what the page showed lately, where the platform keeps it.
+func (l *listened) Testimony(ctx context.Context) any {
+	if w, ok := l.Call.(meeting.Witness); ok {
+		return w.Testimony(ctx)
+	}
+	return nil
+}
+
 var (
+	_ meeting.Witness        = (*listened)(nil)
 	_ meeting.Call           = (*listened)(nil)
 	_ meeting.HandRaiser     = (*listened)(nil)
 	_ meeting.DialogAnswerer = (*listened)(nil)

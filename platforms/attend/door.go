@@ -1,0 +1,177 @@
+package attend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/meeting"
+	"parley/platforms"
+	"parley/platforms/sign"
+)
+
+// LoadTime is how long a page may take until it shows where we are.
+const LoadTime = 25 * time.Second
+
+// Load opens the meeting's page and waits until it shows where we are.
+func (c *Call) Load(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, LoadTime)
+	defer cancel()
+	c.update(func(s *State) { s.Seen, s.hits = false, nil })
+	if err := c.Page.Navigate(ctx, address); err != nil {
+		if errors.Is(err, platforms.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded) {
+			return &meeting.EndError{Reason: meeting.ReasonUnreachable, Err: err}
+		}
+		return fmt.Errorf("join: %w", err)
+	}
+	var status int
+	const script = "() => (performance.getEntriesByType('navigation')[0] || {}).responseStatus || 0"
+	if err := c.Page.Run(ctx, script, nil, &status); err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
+	switch {
+	case status >= 500:
+		return &meeting.EndError{Reason: meeting.ReasonUnreachable, Err: fmt.Errorf("the server answers with status %d", status)}
+	case status >= 400:
+		return &meeting.EndError{Reason: meeting.ReasonInvalidMeeting, Err: fmt.Errorf("the server has no meeting at this address (status %d)", status)}
+	}
+	return nil
+}
+
+// Arrive waits until the page shows a lobby, a wait, an end or a call. Each step that the page wants before is tried by
+// before, which may be nil.
+func (c *Call) Arrive(ctx context.Context, limit time.Duration, before func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		step, done := context.WithTimeout(ctx, time.Second)
+		err := c.Until(step, c.anywhere)
+		done()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return &meeting.EndError{Reason: meeting.ReasonJoinFailed, Err: errors.New("the page shows neither a lobby nor a meeting")}
+		}
+		if before != nil {
+			if err := before(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ErrOver means that the page has decided: an end, a call, a wait. There is nothing to ask for any more.
+var ErrOver = errors.New("the page is past its lobby")
+
+// Open says whether the page still waits for us to ask.
+func (c *Call) InLobby() bool {
+	in := false
+	c.Look(func(s *State) {
+		in = s.Decision.Place != meeting.PlaceOut && s.Decision.Place != meeting.PlaceIn && !c.shows(s, sign.Out) && !c.shows(s, sign.Wall) && !c.shows(s, sign.Waiting)
+	})
+	return in
+}
+
+// GiveName types our name where the page asks for one, and reads it back. typed is false where it does not ask. With
+// keep, a name that stands there already is left.
+func (c *Call) GiveName(ctx context.Context, name string, wait time.Duration, keep bool) (typed bool, err error) {
+	f, t, err := c.Await(ctx, "name", wait)
+	if err != nil || !f.OK {
+		return false, err
+	}
+	if keep && Fold(f.Value) != "" {
+		return false, nil
+	}
+	for try := 0; ; try++ {
+		t.Wait = 4 * time.Second
+		if err = c.Page.Type(ctx, t, name); err == nil {
+			if f, _, err = c.Find(ctx, "name"); err == nil && Fold(f.Value) == Fold(name) {
+				return true, nil
+			}
+		}
+		if try == 3 || ctx.Err() != nil {
+			return false, fmt.Errorf("join: give our name: %w", errors.Join(err, ctx.Err()))
+		}
+		// Something covers the field, or the page drew it anew: dialogs are answered meanwhile.
+		if !pause(ctx, 700*time.Millisecond) {
+			return false, fmt.Errorf("join: give our name: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Silence brings a device to off in the lobby. gone says whether it is certain in another way that nothing goes out (there
+// is no such device); it is asked only when the device is not shown as off.
+func (c *Call) Silence(ctx context.Context, device string, gone func(context.Context, meeting.Device) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	d, err := c.Switch(ctx, device, false)
+	if err == nil && (d == meeting.DeviceOff || d == meeting.DeviceBlocked) {
+		return nil
+	}
+	if gone != nil && gone(ctx, d) {
+		return nil
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("join: switch the %s off: %w", device, err)
+	}
+	return &meeting.EndError{Reason: meeting.ReasonDevicesOn, Err: fmt.Errorf("the %s is %s", device, d)}
+}
+
+// Devices says which kinds of devices the browser has, as the page would see it.
+func (c *Call) Devices(ctx context.Context) (microphone, camera bool, err error) {
+	var kinds []string
+	const script = "async () => (await navigator.mediaDevices.enumerateDevices()).map((d) => d.kind)"
+	if err := c.Page.Run(ctx, script, nil, &kinds); err != nil {
+		return true, true, err
+	}
+	for _, k := range kinds {
+		microphone = microphone || k == "audioinput"
+		camera = camera || k == "videoinput"
+	}
+	return microphone, camera, nil
+}
+
+// TellLobby says what the lobby offers, as a dry run reports it.
+func (c *Call) TellLobby(l meeting.SeenLobby) {
+	c.Look(func(s *State) { l.Page, l.Challenge = s.Shown.Here, s.Decision.HeldBy == "challenge" })
+	c.events.Put(l)
+}
+
+// Asked waits until the page has taken our request: it shows the wait, the call or an end. again is tried when nothing
+// happened for a while; it may be nil.
+func (c *Call) Asked(ctx context.Context, limit time.Duration, again func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		step, done := context.WithTimeout(ctx, 4*time.Second)
+		err := c.Until(step, func(s *State) bool {
+			return s.Decision.Place == meeting.PlaceOut || s.Decision.Place == meeting.PlaceIn || s.Decision.Place == meeting.PlaceWaiting || c.shows(s, sign.Waiting) || c.shows(s, sign.Gate)
+		})
+		done()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return &meeting.EndError{Reason: meeting.ReasonJoinFailed, Err: fmt.Errorf("the page did not take our request: %w", context.Cause(ctx))}
+		}
+		if again != nil {
+			if err := again(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Try is Click for a step that may not be there: what is covered or gone by now is no error.
+func (c *Call) Try(ctx context.Context, name string) bool {
+	if !c.Has(name) {
+		return false
+	}
+	ok, err := c.Click(ctx, name)
+	if err != nil {
+		c.Log.Debug("a step of the door was not taken", "step", name, "error", err)
+	}
+	return ok && err == nil
+}

@@ -1,0 +1,125 @@
+package attend
+
+import (
+	"context"
+	"fmt"
+
+	"parley/meeting"
+	"parley/platforms/sign"
+)
+
+// State is what the page showed last. The reader writes it, steps wait on it.
+type State struct {
+	Decision sign.Decision
+	Shown    Shown
+	Seen     bool // a report of this document was read
+
+	hits     []sign.Hit
+	place    meeting.Place // the last that was known
+	mic, cam meeting.Device
+	knocked  bool   // we asked to be let in
+	past     bool   // and the page took it
+	leaving  bool   // we pressed the button
+	name     string // our own
+	evidence []sign.Evidence
+	own      map[string]ownRow // our own messages by id
+	ownOrder []string
+	sending  []string       // texts of ours that are on their way, or were lately
+	answered map[string]int // how often a dialog was answered, by its rule
+	unmute   string         // id of the dialog in which the host asks us to unmute
+	nudges   int
+}
+
+// ownRow is one message of ours as the page shows it.
+type ownRow struct {
+	text    string
+	private bool
+	to      string
+}
+
+// ownKept is how many of our own messages are remembered, to prove new ones.
+const ownKept = 64
+
+func newState() State {
+	return State{Decision: sign.Decision{Place: meeting.PlaceUnknown}, mic: meeting.DeviceUnknown, cam: meeting.DeviceUnknown, own: map[string]ownRow{}, answered: map[string]int{}}
+}
+
+// update changes the state and wakes who waits.
+func (c *Call) update(f func(*State)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.state)
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// Look looks at the state.
+func (c *Call) Look(f func(*State)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.state)
+}
+
+// Until waits until the state is as wanted. It returns the context's cause when that ends first.
+func (c *Call) Until(ctx context.Context, ok func(*State) bool) error {
+	for {
+		c.mu.Lock()
+		done, changed := ok(&c.state), c.changed
+		c.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the page: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// Place is where we are.
+func (c *Call) Place() meeting.Place {
+	var p meeting.Place
+	c.Look(func(s *State) { p = s.Decision.Place })
+	return p
+}
+
+// Shows says whether the last look had a sign of this kind.
+func (c *Call) Shows(kind sign.Kind) (yes bool) {
+	c.Look(func(s *State) { yes = c.shows(s, kind) })
+	return yes
+}
+
+func (c *Call) shows(s *State, kind sign.Kind) bool {
+	for _, h := range s.hits {
+		for _, t := range c.m.Table.Signs {
+			if t.Name == h.Sign && t.Kind == kind {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Answered is how often dialogs of a rule were answered.
+func (s *State) Answered(rule string) int { return s.answered[rule] }
+
+// Hit says whether the last look had this sign.
+func (s *State) Hit(name string) bool {
+	for _, h := range s.hits {
+		if h.Sign == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Anywhere says whether the page shows where we are in any way: a lobby, a wait, a call, an end, a task.
+func (c *Call) anywhere(s *State) bool {
+	for _, k := range []sign.Kind{sign.Lobby, sign.Waiting, sign.Out, sign.Wall, sign.Challenge, sign.Gate} {
+		if c.shows(s, k) {
+			return true
+		}
+	}
+	return s.Decision.Place == meeting.PlaceIn
+}

@@ -1,0 +1,103 @@
+// read tells what Zoom's web client shows beside its signs, in both of its clients.
+(kit, words, c) => {
+	const YOU = new Set(c.flat(words.you.names).map(kit.fold)), HOST = c.flat(words.host.texts).map(kit.fold), ALL = c.flat(words.everyone.texts).map(kit.fold);
+	const PRIVATE = c.flat(words.private.texts).map(kit.fold);
+
+	// A person's line: "Ada Lovelace (Host, me), computer audio muted, video off".
+	const listed = () => c.query(words.listed.selector).filter(kit.visible).slice(0, 300).map((el) => {
+		const label = c.line(el.getAttribute('aria-label') || kit.content(el)), folded = kit.fold(label);
+		const shown = el.querySelector(words.listedname.selector);
+		let name = shown ? c.line(c.read(shown)) : label.split(/,\s*(?=[^,]*(?:audio|video|muted|unmuted)\b)/i)[0].split(', ')[0];
+		const roles = (/\(([^()]*)\)/.exec(label.slice(0, label.indexOf(',') < 0 ? undefined : label.lastIndexOf(')') + 1)) || ['', ''])[1];
+		name = name.replace(/\s*\([^()]*\)\s*$/, (m) => /\b(host|co-host|me|guest)\b/i.test(m) || HOST.some((h) => kit.fold(m).includes(h)) || YOU.has(kit.fold(m.replace(/[()]/g, ''))) ? '' : m).trim();
+		const parts = roles.split(',').map((s) => kit.fold(s));
+		return { id: el.getAttribute('data-userid') || el.id || 'name:' + name, name, self: parts.some((p) => YOU.has(p)), host: parts.some((p) => HOST.includes(p)),
+			muted: /\bmuted\b/.test(folded) && !/\bunmuted\b/.test(folded), hand: /hand raised|raised hand/.test(folded) || c.shows(el, 'hand'), speaking: false };
+	}).filter((p) => p.name);
+
+	const nameIn = (frame) => { const el = frame.querySelector(words.framename.selector); return el ? c.line(c.read(el)) : ''; };
+	// speaking are the names in the frames that are marked; stage says that the frame always shows somebody.
+	const speaking = () => {
+		const marked = c.query(words.marked.selector).filter(kit.visible).map(nameIn).filter(Boolean);
+		if (marked.length) return { names: marked, stage: false };
+		for (const w of [words.stage, ...(words.stage.or || [])]) {
+			const names = c.query(w.selector).filter(kit.visible).map(nameIn).filter(Boolean);
+			if (names.length) return { names: names.slice(0, 1), stage: true };
+		}
+		return { names: [], stage: false };
+	};
+
+	const people = () => {
+		const list = listed(), tiles = c.query(words.tile.selector).filter(kit.visible).map(nameIn).filter(Boolean);
+		const now = speaking(), names = new Map(list.map((p) => [p.name, p]));
+		for (const name of new Set([...tiles, ...now.names])) if (!names.has(name) && !list.length) { const p = { id: 'name:' + name, name, self: YOU.has(kit.fold(name)), host: false, muted: false, hand: false, speaking: false }; names.set(name, p); list.push(p); }
+		for (const name of now.names) { const p = names.get(name); if (p) p.speaking = true; }
+		return { list: list.length ? list : null, stage: now.stage };
+	};
+
+	// The count stands in the name of the people's button, in the panel's head, or is the list's length where it is whole.
+	const count = () => {
+		for (const el of c.all(words.people)) {
+			const m = /(\d{1,4})/.exec(c.line(kit.nameOf(el))) || /(?:^|\s)(\d{1,4})(?:\s|$)/.exec(c.line(c.read(el)));
+			if (m) return Number(m[1]);
+		}
+		for (const el of c.query(words.peoplehead.selector)) { const m = /\((\d{1,4})\)/.exec(c.line(c.read(el))); if (m && kit.visible(el)) return Number(m[1]); }
+		for (const el of c.query(words.list.selector)) {
+			if (!kit.visible(el)) continue;
+			const m = /(\d{1,4})/.exec(el.getAttribute('aria-label') || '');
+			if (m) return Number(m[1]);
+			const items = el.querySelectorAll(words.listed.selector).length;
+			if (items && el.scrollHeight <= el.clientHeight + 4) return items; // nothing is scrolled away
+			const size = el.querySelector('[aria-setsize]');
+			if (size && Number(size.getAttribute('aria-setsize')) > 0) return Number(size.getAttribute('aria-setsize'));
+		}
+		return null;
+	};
+
+	// A row says "<sender> to <receiver>, <time>, <text>"; several in a row of one sender have the name once.
+	const messages = () => {
+		let sender = '', out = [];
+		const rows = c.query(words.entry.selector).filter((r) => !r.parentElement || !r.parentElement.closest(words.entry.selector));
+		for (const row of rows.slice(-80)) {
+			const by = row.querySelector(words.sender.selector), body = row.querySelector(words.body.selector);
+			const labelled = row.matches('[role="row"][aria-label]') ? row : row.querySelector('[role="row"][aria-label]') || row.closest('[role="row"][aria-label]');
+			const said = /^(.{1,120}?) to (.{1,120}?), ([^,]{3,20}), ([\s\S]*)$/.exec(labelled ? labelled.getAttribute('aria-label') : '');
+			const shown = by ? c.line(by.textContent) : said ? c.line(said[1]) : '';
+			if (shown) sender = shown;
+			const head = row.querySelector(words.receivershown.selector);
+			const to = said ? c.line(said[2]) : head ? c.line(head.textContent) : '';
+			const text = body ? c.read(body) : said ? said[4] : '';
+			if (!text) continue; // who came and went
+			const marks = kit.fold((head ? head.textContent : '') + ' ' + to);
+			const own = YOU.has(kit.fold(sender)) || !!row.querySelector(words.own.selector) || row.matches(words.own.selector);
+			out.push({
+				id: (row.id || (labelled && labelled.id) || c.page + '-' + c.number(row)), own, sender: YOU.has(kit.fold(sender)) ? '' : sender, text: kit.clip(text, 8192), to,
+				private: PRIVATE.some((p) => marks.includes(p)) || (to !== '' && !ALL.some((a) => kit.fold(to).includes(a))),
+			});
+		}
+		return out;
+	};
+
+	const captions = () => {
+		const out = [];
+		for (const box of c.query(words.caption.selector)) {
+			if (!kit.visible(box)) continue;
+			const by = box.querySelector(words.captioned.selector), body = box.querySelector(words.captiontext.selector);
+			if (by && body) out.push({ id: 'c' + c.number(box), name: c.line(by.textContent), text: kit.clip(body.textContent, 400) });
+		}
+		return out.slice(-8);
+	};
+
+	// The icon says it where the name is in a language that we do not know. The microphone's is not sure enough.
+	const svg = (off, on) => (el) => el.querySelector(off) ? { 'data-icon': 'off' } : el.querySelector(on) ? { 'data-icon': 'on' } : {};
+	const toFound = () => { const el = c.find(words.receiver); return el ? c.line(kit.nameOf(el) + ' ' + c.read(el), 200) : ''; };
+	return () => {
+		const field = c.find(words.message), who = people();
+		return {
+			here: c.here(), microphone: c.control(words.microphone), camera: c.control(words.camera, svg('svg.SvgVideoOff', 'svg.SvgVideoOn')),
+			people: who.list, count: count(), always: who.stage,
+			chat: { open: !!field, off: !!field && kit.disabled(field), to: toFound() },
+			messages: messages(), captions: captions(), dialogs: c.dialogs(),
+		};
+	};
+}

@@ -39,7 +39,8 @@ type Page struct {
 	masked  map[node]bool
 	network network
 	console console
-	sent    bool // the call that runs has given input
+	sent    bool                 // the call that runs has given input
+	drag    *proto.InputDragData // what the page wants dragged, while drags are ours
 
 	number int // of subs that came
 }
@@ -138,6 +139,25 @@ func (c pageCaller) Call(ctx context.Context, session, method string, params any
 		return nil, fmt.Errorf("%s: %w", method, errNoSession)
 	}
 	return raw, err
+}
+
+// Post gives input to the page's session and does not wait for its answer, which is lost: for rows of input. What is asked
+// of the page afterwards is answered after it.
+func (p *Page) Post(r proto.Request) { p.post(p.session, r) }
+
+// InterceptDrags makes drags that the page begins ours: the browser hands over what would be dragged instead of dragging.
+func (p *Page) InterceptDrags(ctx context.Context, on bool) error {
+	p.mu.Lock()
+	p.drag = nil
+	p.mu.Unlock()
+	return proto.InputSetInterceptDrags{Enabled: on}.Call(p.Client(ctx))
+}
+
+// Dragged waits for what the page wants dragged; nil when the context ends before.
+func (p *Page) Dragged(ctx context.Context) *proto.InputDragData {
+	var drag *proto.InputDragData
+	_ = p.wait(ctx, func() bool { drag = p.drag; return drag != nil }) // none is an answer
+	return drag
 }
 
 // post sends a request and does not wait.
@@ -246,6 +266,11 @@ func (p *Page) handle(session proto.TargetSessionID, e *cdp.Event) {
 		}
 	case "Page.javascriptDialogClosed":
 		p.dialogClosed()
+	case "Input.dragIntercepted":
+		var d proto.InputDragIntercepted
+		if p.read(e, &d) {
+			p.update(func() { p.drag = d.Data })
+		}
 	case "Inspector.targetCrashed":
 		if session == p.session {
 			p.crash()

@@ -16,13 +16,11 @@ const closedAfter = 400 * time.Millisecond
 
 // closed looks into closed shadow roots, which no script sees but the browser's accessibility tree does. It is asked once,
 // when nothing else was found for a moment, and again at the end.
-func (s *seeker) closed(ctx context.Context, frames []*browser.Frame, round int, last bool) (element, bool) {
-	if s.q.Counted() || len(s.q.Parts) != 1 || (round != 1 && !last) {
+func (s *seeker) closed(ctx context.Context, frames []*browser.Frame, last bool) (element, bool) {
+	if s.q.Counted() || len(s.q.Parts) != 1 || !last && (s.lookedClosed || time.Since(s.began) < closedAfter) {
 		return element{}, false
 	}
-	if round == 1 && time.Since(s.began) < closedAfter && !last {
-		return element{}, false
-	}
+	s.lookedClosed = true
 	ask := proto.AccessibilityQueryAXTree{}
 	part := s.q.Parts[0]
 	var text *locate.Text

@@ -37,6 +37,8 @@ type seeker struct {
 	// hidden takes a hidden match where none is visible; options takes options of closed native lists likewise; field
 	// takes the field that a label or a box around it stands for.
 	hidden, options, field bool
+	at                     *element // the element itself, where it is held already
+	lookedClosed           bool
 }
 
 func seek(ctx context.Context, p *browser.Page, l locate.Locator, wait time.Duration) (*seeker, error) {
@@ -54,6 +56,9 @@ func seek(ctx context.Context, p *browser.Page, l locate.Locator, wait time.Dura
 	}
 	return s, nil
 }
+
+// limit is how long the element is waited for, as errors tell it.
+func (s *seeker) limit() time.Duration { return s.until.Sub(s.began) }
 
 func (s *seeker) left() time.Duration { return max(time.Until(s.until), 0) }
 
@@ -86,11 +91,14 @@ func (s *seeker) query() any {
 // find waits for the element. The page's own document goes first, then its frames in page order; nth counts on through
 // them, after and before stay in the document that shows their text.
 func (s *seeker) find(ctx context.Context) (element, error) {
-	if s.q == nil {
+	switch {
+	case s.at != nil:
+		return *s.at, nil
+	case s.q == nil:
 		return s.resolve(ctx)
 	}
 	var miss locate.Miss
-	for round := 0; ; round++ {
+	for {
 		frames, err := s.frames(ctx)
 		if err != nil {
 			return element{}, err
@@ -99,6 +107,9 @@ func (s *seeker) find(ctx context.Context) (element, error) {
 		wait := time.Duration(0)
 		if len(frames) == 1 && !last {
 			wait = min(s.left(), slice)
+			if !s.lookedClosed {
+				wait = min(wait, closedAfter)
+			}
 		}
 		e, m, err := s.look(ctx, frames, wait, last)
 		switch {
@@ -110,11 +121,11 @@ func (s *seeker) find(ctx context.Context) (element, error) {
 		default:
 			return element{}, s.scriptError(err)
 		}
-		if e, ok := s.closed(ctx, frames, round, last); ok {
+		if e, ok := s.closed(ctx, frames, last); ok {
 			return e, nil
 		}
 		if last {
-			return element{}, &Error{Err: ErrMissing, Text: s.q.Explain(miss, time.Since(s.began))}
+			return element{}, &Error{Err: ErrMissing, Text: s.q.Explain(miss, s.limit())}
 		}
 		if wait == 0 {
 			if err := pause(ctx, min(120*time.Millisecond, s.left())); err != nil {

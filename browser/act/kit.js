@@ -270,7 +270,7 @@
 			if (DOWN.includes(e.type)) {
 				if (hit && !h.blocked) { h.down = true; if (e.type === 'mousedown') h.presses++; } else { h.blocked = true; h.other = first && first.nodeType === 1 ? brief(first) : 'the page'; }
 			} else if (UP.includes(e.type)) {
-				if (e.type === 'click' || e.type === 'auxclick' || e.type === 'contextmenu') { if (hit) h.click = true; } else if (hit) h.up = true;
+				if (e.type === 'click' || e.type === 'auxclick' || e.type === 'contextmenu') { if (hit) h.click = true; } else if (e.type === 'mouseup') h.up = true;
 			} else if (hit) h.over = true;
 			if (h.blocked && !MOVE.includes(e.type)) { e.preventDefault(); e.stopImmediatePropagation(); }
 			wake(h);
@@ -287,18 +287,20 @@
 	const report = (h) => ({ down: h.down, up: h.up, click: h.click, over: h.over, drag: h.drag, other: h.other, blocked: h.blocked, connected: h.el.isConnected });
 	// pressed waits for what the press reached; released for the click. An answer of the browser may overtake the event.
 	const pressed = async (id, ms) => { const h = held.get(id); if (!h) return { gone: true }; await waitFor(h, (h) => h.down || h.blocked, ms); return report(h); };
-	const released = async (id, ms) => { const h = held.get(id); if (!h) return { gone: true }; await waitFor(h, (h) => h.click || (h.down && !h.el.isConnected), ms); const r = report(h); if (h.disarm) h.disarm(); return r; };
+	const released = async (id, ms) => { const h = held.get(id); if (!h) return { gone: true }; await waitFor(h, (h) => h.click || (h.up && (h.blocked || !h.el.isConnected)), ms); if (h.blocked) await sleep(0); const r = report(h); if (h.disarm) h.disarm(); return r; };
 	const moves = async (id, ms) => { const h = held.get(id); if (!h) return { gone: true }; await waitFor(h, (h) => h.over, ms); return report(h); };
 	const disarm = (id) => { const h = held.get(id); if (h && h.disarm) h.disarm(); };
 
 	// through gives the point of this document where a point of the frame in el lies, or what covers it.
-	const through = async (el, x, y) => {
+	const through = async (el, x, y, remote) => {
 		const place = () => {
 			const r = el.getBoundingClientRect(), sx = el.offsetWidth ? r.width / el.offsetWidth : 1, sy = el.offsetHeight ? r.height / el.offsetHeight : 1, s = getComputedStyle(el);
 			return [r.left + (el.clientLeft + parseFloat(s.paddingLeft || 0) + x) * sx, r.top + (el.clientTop + parseFloat(s.paddingTop || 0) + y) * sy];
 		};
 		if (!visible(el)) return { problem: 'hidden', by: whyHidden(el) };
 		let [px, py] = place();
+		// What the other process scrolled arrives here a moment later, and the mouse follows what was drawn.
+		if (remote) for (let i = 0, same = 0; i < 20 && same < 3; i++) { await frame(); const now = place(); same = Math.abs(now[0] - px) < .5 && Math.abs(now[1] - py) < .5 ? same + 1 : 0; [px, py] = now; }
 		if (px < 0 || py < 0 || px >= innerWidth || py >= innerHeight || hitAt(px, py, el) !== el) {
 			// Bring the point itself, not the middle of a tall frame, into view.
 			for (let n = up(el); n; n = up(n)) {
@@ -339,7 +341,7 @@
 	const caretToEnd = (id) => {
 		const el = get(id);
 		if (!el) return;
-		if (el.setSelectionRange) { try { el.setSelectionRange(el.value.length, el.value.length); } catch { /* kinds without a caret */ } return; }
+		if (el.setSelectionRange) { try { el.setSelectionRange(el.value.length, el.value.length); } catch { el.select(); /* kinds without a caret: the key that follows takes it to the end */ } return; }
 		const s = document.getSelection();
 		if (s) { s.selectAllChildren(el); s.collapseToEnd(); }
 	};
@@ -361,6 +363,27 @@
 		if (after !== before) tell(el, 'input', 'change');
 		return { ok: true, value: after, was: before, min: el.min || '', max: el.max || '', step: el.step || '' };
 	};
+
+	const colour = (v) => {
+		const c = document.createElement('canvas').getContext('2d');
+		c.fillStyle = '#010203';
+		c.fillStyle = v;
+		if (c.fillStyle === '#010203' && !/^#010203$/i.test(v.trim())) return '';
+		return /^#[0-9a-f]{6}$/.test(c.fillStyle) ? c.fillStyle : '';
+	};
+	// locale is how people who read this page write dates: the page's language, the browser's, and some more for names.
+	const locale = () => {
+		const known = (l) => { try { return l && Intl.DateTimeFormat.supportedLocalesOf(l).length > 0; } catch { return false; } };
+		const own = [document.documentElement.lang, navigator.language].filter(known);
+		const months = {};
+		for (const l of ['pl', 'pt', 'nl', 'it', 'es', 'fr', 'de', 'en', ...own.reverse()]) if (known(l)) for (let m = 0; m < 12; m++) for (const style of ['long', 'short']) for (const day of [undefined, 'numeric']) {
+			const part = new Intl.DateTimeFormat(l, { month: style, day }).formatToParts(new Date(2026, m, 3)).find((p) => p.type === 'month');
+			if (part && !/^\d/.test(part.value)) months[part.value.toLowerCase().replace(/\./g, '')] = m + 1;
+		}
+		const order = new Intl.DateTimeFormat(own.at(-1) || 'en-US').formatToParts(new Date(2026, 1, 3)).filter((p) => p.type === 'day' || p.type === 'month').map((p) => p.type);
+		return { monthFirst: order[0] === 'month', months };
+	};
+	const sliderNow = (id) => Number(get(id).getAttribute('aria-valuenow'));
 
 	// ---- lists ----
 	const optionsOf = (el) => [...el.options].map((o, i) => ({ i, label: squash(o.label || o.textContent), value: o.value, disabled: o.disabled || (o.parentElement.tagName === 'OPTGROUP' && o.parentElement.disabled) }));
@@ -533,7 +556,7 @@
 	const state = (q) => { const c = choose(q); return { visible: !!c.el, total: c.total || 0 }; };
 
 	return Object.freeze({
-		visible, hold, get, drop, locate, every, describe, retarget, aim, arm, disarm, pressed, released, moves, through, focus, selectAll, caretToEnd, read, put, valueOf, checked: (id) => checked(get(id)),
+		visible, hold, get, drop, locate, every, describe, retarget, aim, arm, disarm, pressed, released, moves, through, focus, selectAll, caretToEnd, read, put, valueOf, colour, locale, sliderNow, checked: (id) => checked(get(id)),
 		setOptions, selectedIs, options: (id) => optionsOf(get(id)).map((o) => o.label).slice(0, 60), mark, choice, chosen, scroller, scrollBy, scrollEnd, settled, intoView, rows, middle, state, until,
 		inside: (id, outer) => inside(get(id), get(outer)), hasFocus: (id) => !!get(id) && focused(get(id)), brief: (id) => brief(get(id)), active: () => { const a = active(); return a && a !== document.body ? { id: hold(a), ...describe(hold(a)) } : { id: 0, kind: 'none' }; },
 		shownOnce, frame, hitAt: (x, y) => brief(hitAt(x, y)),

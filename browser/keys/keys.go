@@ -21,6 +21,7 @@ var (
 	Enter     = named["enter"]
 	Backspace = named["backspace"]
 	Escape    = named["escape"]
+	End       = named["end"]
 )
 
 // Modifiers, as the browser counts them.
@@ -147,4 +148,19 @@ func Strokes(mods int, k Key, commands ...string) (events []proto.InputDispatchK
 
 func keyEvent(kind proto.InputDispatchKeyEventType, mods int, k Key) proto.InputDispatchKeyEvent {
 	return proto.InputDispatchKeyEvent{Type: kind, Modifiers: mods, Key: k.key, Code: k.code, WindowsVirtualKeyCode: k.number, NativeVirtualKeyCode: k.number}
+}
+
+// Modifier is the bit of a modifier key by its name.
+func Modifier(name string) (int, error) {
+	if bit, ok := modifiers[strings.ToLower(strings.TrimSpace(name))]; ok {
+		return bit, nil
+	}
+	return 0, fmt.Errorf("%q is not a modifier (Alt, Control, Meta, Shift)", name)
+}
+
+// Command is the key of a letter as it is pressed with a modifier: it writes nothing.
+func Command(letter rune) Key {
+	k := For(letter)
+	k.text = ""
+	return k
 }

@@ -125,6 +125,9 @@ func (h *hub) detach(c *conn) {
 
 // deliver hands one event out. It never waits.
 func (h *hub) deliver(e tool.Event) {
+	if e.Kind == tool.EventTurn {
+		return // it is for those who listen; hosts have its segments as events, or the channel
+	}
 	w, keep := pushed(e)
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -21,6 +21,7 @@ const (
 	EventPeople            EventKind = "people"
 	EventTranscript        EventKind = "transcript"
 	EventTranscriptStopped EventKind = "transcript-stopped"
+	EventTurn              EventKind = "turn"
 	EventTurnExtended      EventKind = "turn-extended"
 	EventInterrupted       EventKind = "interrupted"
 	EventSpeech            EventKind = "speech"
@@ -46,6 +47,7 @@ type Event struct {
 	Chat     *ChatMessage `json:"chat,omitempty" doc:"Of chat: the message."`
 	Optout   *Optout      `json:"optout,omitempty" doc:"Of optout: who objected and what became of the recording."`
 	Line     *Line        `json:"transcript,omitempty" doc:"Of transcript: what was said."`
+	Turn     *Turn        `json:"turn,omitempty" doc:"Of turn: what somebody said, as a whole, and what became of your draft."`
 	Extended *Extended    `json:"turn_extended,omitempty" doc:"Of turn-extended: which turn went on."`
 	Question *Question    `json:"question,omitempty" doc:"Of question."`
 	Announce *Announced   `json:"announce,omitempty" doc:"Of announce."`
@@ -66,6 +68,24 @@ type Optout struct {
 	Leaving bool    `json:"leaving" doc:"We leave because of it."`
 	Deleted bool    `json:"deleted" doc:"The recording and the text are gone; false in the event that comes at once."`
 	Seconds float64 `json:"recording_seconds,omitempty" doc:"How much had been recorded."`
+}
+
+// Turn is what somebody said, as a whole: one or more segments.
+type Turn struct {
+	Seq      int64     `json:"turn_seq" doc:"Its number: that of its last segment."`
+	Text     string    `json:"text" arg:"untrusted" doc:"What was said."`
+	Lang     string    `json:"lang,omitempty" doc:"Language."`
+	Speaker  *Speaker  `json:"speaker,omitempty" doc:"Who said it, when known."`
+	Speakers []Speaker `json:"speakers,omitempty" doc:"All who spoke meanwhile."`
+	Start    float64   `json:"start_s" doc:"Seconds since the recording began."`
+	End      float64   `json:"end_s" doc:"Seconds since the recording began."`
+	Merged   []int64   `json:"merged_seqs,omitempty" doc:"Its segments, where there are several."`
+	HeldMS   int64     `json:"held_ms" doc:"How long it waited for more after its last words."`
+	Extends  int64     `json:"extends_turn,omitempty" doc:"The turn that it replaces: its speaker had gone on."`
+	Echo     bool      `json:"echo_suspected,omitempty" doc:"Most likely our own voice coming back."`
+	Draft    string    `json:"draft" doc:"What became of your draft: spoken, dropped or none."`
+	DraftTxt string    `json:"draft_text,omitempty" doc:"Of spoken: the sentence that is being said. Go on after it."`
+	DraftWhy string    `json:"draft_reason,omitempty" doc:"Of dropped: not-ready, other-turn, new-words, negation, speaking, barge-in, turn-reopened or off."`
 }
 
 // Extended is a turn whose speaker went on.
@@ -128,6 +148,8 @@ func (e Event) Own() string {
 		return e.Summary
 	case e.Kind == EventTranscript, e.Kind == EventChat:
 		return ""
+	case e.Turn != nil:
+		return e.Turn.own()
 	case e.State != "":
 		return "state: " + string(e.State)
 	case e.Optout != nil:
@@ -176,6 +198,8 @@ func (e Event) Quoted() string {
 	switch {
 	case e.Line != nil:
 		return spokenLine(*e.Line)
+	case e.Turn != nil:
+		return spokenLine(Line{Start: e.Turn.Start, Text: e.Turn.Text, Speaker: e.Turn.Speaker, Echo: e.Turn.Echo, Final: true})
 	case e.Chat != nil:
 		return "chat, " + chatLine(*e.Chat)
 	case e.Question != nil:
@@ -194,6 +218,21 @@ func (e Event) Quoted() string {
 		return "tried: " + strings.Join(e.Announce.Failures, "; ")
 	}
 	return ""
+}
+
+// own says of a turn what is ours to say.
+func (t Turn) own() string {
+	s := fmt.Sprintf("turn %d", t.Seq)
+	if t.Extends != 0 {
+		s += fmt.Sprintf(" (in place of turn %d)", t.Extends)
+	}
+	switch t.Draft {
+	case "spoken":
+		s += fmt.Sprintf("; your draft is being said: %q. Say only what follows it", t.DraftTxt)
+	case "dropped":
+		s += "; your draft was dropped" + because(t.DraftWhy)
+	}
+	return s
 }
 
 func because(reason string) string {

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"parley/tenant"
@@ -235,9 +236,12 @@ type Summary struct {
 // ListenArgs say from where on and how long to listen.
 type ListenArgs struct {
 	MeetingArgs
-	Since   int64    `json:"since,omitempty" arg:"min=0" doc:"The next of the last answer; 0 is from the beginning."`
-	Timeout float64  `json:"timeout_sec,omitempty" arg:"min=0,max=50,default=25" doc:"How long to wait when nothing has happened yet. 0 returns at once."`
-	Kinds   []string `json:"kinds,omitempty" arg:"max=20,enum=state|question|chat|optout|announce|people|transcript|transcript-stopped|turn-extended|interrupted|speech|mic-open|fault|rejoined|ended" doc:"Only these kinds. Default: all."`
+	Cursor  *int64   `json:"cursor,omitempty" arg:"min=0" doc:"The cursor of the last answer; 0 is from the beginning. With it (or wait_s) what was said comes as turns: whole thoughts, as a conversation wants them."`
+	WaitS   *float64 `json:"wait_s,omitempty" arg:"min=0,max=50" doc:"How long to wait in seconds when nothing has happened yet; 0 returns at once. Default: 25."`
+	Turns   *bool    `json:"turns,omitempty" doc:"What was said as turns instead of segment by segment. Default: true with cursor or wait_s, else false."`
+	Since   int64    `json:"since,omitempty" arg:"min=0" doc:"The same as cursor, without turns: for following a meeting rather than talking in it."`
+	Timeout float64  `json:"timeout_sec,omitempty" arg:"min=0,max=50,default=25" doc:"The same as wait_s."`
+	Kinds   []string `json:"kinds,omitempty" arg:"max=20,enum=state|question|chat|optout|announce|people|transcript|transcript-stopped|turn|turn-extended|interrupted|speech|mic-open|fault|rejoined|ended" doc:"Only these kinds. Default: all, with transcript or turn as turns says."`
 	Partial bool     `json:"partials,omitempty" doc:"Also give unfinished speech."`
 	Limit   int      `json:"limit,omitempty" arg:"min=1,max=500,default=100" doc:"How many events at most."`
 }
@@ -248,6 +252,7 @@ type Heard struct {
 	State   State   `json:"state" doc:"Where we stand now."`
 	Events  []Event `json:"events" doc:"The oldest first."`
 	Next    int64   `json:"next" doc:"Give this as since next time."`
+	Cursor  int64   `json:"cursor" doc:"The same number, to give as cursor."`
 	Missed  int     `json:"missed,omitempty" doc:"So many events are no longer kept; meeting_transcript and meeting_chat_read have what is left of them."`
 	Ended   bool    `json:"ended,omitempty" doc:"Nothing will follow."`
 }
@@ -462,7 +467,37 @@ func (m MeetingArgs) meetingID() string { return m.Meeting }
 
 func (k IdempotencyKey) idempotencyKey() string { return k.Key }
 
-func (a ListenArgs) wait() time.Duration { return time.Duration(a.Timeout * float64(time.Second)) }
+func (a ListenArgs) wait() time.Duration {
+	return time.Duration(a.settled().Timeout * float64(time.Second))
+}
+
+// settled makes one of the two ways to say the same: Since, Timeout and Turns are set.
+func (a ListenArgs) settled() ListenArgs {
+	conversing := a.Cursor != nil || a.WaitS != nil
+	if a.Cursor != nil {
+		a.Since = *a.Cursor
+	}
+	if a.WaitS != nil {
+		a.Timeout = *a.WaitS
+	}
+	if a.Turns == nil {
+		a.Turns = &conversing
+	}
+	a.Cursor, a.WaitS = nil, nil
+	return a
+}
+
+// Wants tells whether an event is of a kind that was asked for.
+func (a ListenArgs) Wants(e Event) bool {
+	if e.Partial() && !a.Partial {
+		return false
+	}
+	if len(a.Kinds) > 0 {
+		return slices.Contains(a.Kinds, string(e.Kind))
+	}
+	turns := a.Turns != nil && *a.Turns
+	return !(e.Kind == EventTurn && !turns) && !(e.Kind == EventTranscript && turns)
+}
 
 func (a SpeakArgs) wait() time.Duration {
 	if !a.Wait {

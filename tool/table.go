@@ -89,10 +89,14 @@ func Table(m Meetings, links Linker, forget ...Forget) []Tool {
 			Tool: meeting(Tool{
 				Name: "meeting_listen", Title: "Follow a meeting", ReadOnly: true,
 				Doc: "What happens at a meeting: speech with speaker names, chat, people coming and going, questions, objections, the end. " +
-					"Waits up to timeout_sec for something new. Call it again with since = next to miss nothing.",
+					"To talk in it, call it again and again with {meeting_id, cursor, wait_s}: it waits for something new, speech comes as turns, and the cursor of the answer is the next one's.",
 				Errors: []Code{CodeMeetingNotFound},
 			}),
-			Run:    func(ctx context.Context, c Caller, a ListenArgs) (Heard, error) { return m.Listen(ctx, c.Tenant.ID, a) },
+			Run: func(ctx context.Context, c Caller, a ListenArgs) (Heard, error) {
+				h, err := m.Listen(ctx, c.Tenant.ID, a.settled())
+				h.Cursor = h.Next
+				return h, err
+			},
 			Render: renderHeard,
 		}),
 		New(Spec[AnswerArgs, Answered]{

@@ -116,7 +116,8 @@ func everyTool(t *testing.T) []tool.Tool {
 	t.Helper()
 	m := browser.NewManager(browser.Options{})
 	t.Cleanup(m.Close)
-	return append(tool.Table(&toolfake.Meetings{}, nil), browse.Tools(m)...)
+	meetings := &toolfake.Meetings{}
+	return slices.Concat(tool.Table(meetings, nil), tool.TalkTable(meetings), browse.Tools(m))
 }
 
 func writeDocs(t *testing.T, b *strings.Builder) {

@@ -42,6 +42,7 @@ type app struct {
 	links    *links.Service
 	tools    *tool.Service
 	server   *mcp.Server
+	board    *mcpl.Board // the meetings' channels; nil where there are no meetings
 	guard    *guard
 	engine   *local.Engine
 	// sweeping is the goroutine that forgets what is too old; close waits for its end.
@@ -115,7 +116,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	})
 	var table []tool.Tool
 	if meetings != nil {
-		table = tool.Table(meetings, a.links)
+		table = append(tool.Table(meetings, a.links), tool.TalkTable(a.seat)...)
 	}
 	host, _ := os.Hostname()
 	deadlines, err := tool.ParseDeadlines(v.String("PARLEY_TOOL_TIMEOUTS"))
@@ -131,8 +132,12 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	if err != nil {
 		return nil, err
 	}
+	if a.seat != nil {
+		a.board = mcpl.NewBoard(mcpl.BoardOptions{Set: mcp.MeetingSet, Meetings: a.guard.choke.Talk(a.seat, a.registry), Log: a.log})
+	}
 	a.server, err = mcp.New(mcp.Options{
-		Version: version, Tools: a.tools, Auth: a.registry, Events: a.guard.choke.Events(watcher), Answer: a.guard.choke.Answer, BaseURL: v.String("PARLEY_BASE_URL"),
+		Channels: a.board,
+		Version:  version, Tools: a.tools, Auth: a.registry, Events: a.guard.choke.Events(watcher), Answer: a.guard.choke.Answer, BaseURL: v.String("PARLEY_BASE_URL"),
 		Hosts: v.List("PARLEY_ALLOWED_HOSTS"), Origins: v.List("PARLEY_ALLOWED_ORIGINS"),
 		MCPL:       mcpl.Options{NoFallback: !v.Bool("PARLEY_MCPL_FALLBACK")},
 		QueryToken: v.Bool("PARLEY_WS_QUERY_TOKEN"), Links: a.links, Ready: a.store.Ping, Log: a.log,
@@ -367,6 +372,9 @@ func (a *app) close(ctx context.Context) error {
 	}
 	if a.server != nil {
 		errs = append(errs, a.server.Close(ctx))
+	}
+	if a.board != nil {
+		a.board.Close()
 	}
 	if a.guard != nil {
 		errs = append(errs, a.guard.close())

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/channel"
 	"parley/tenant"
 	"parley/tool"
 )
@@ -26,13 +27,16 @@ type Meetings struct {
 	Lobby bool
 	// Speech is how long each utterance sounds; zero: it is over at once.
 	Speech time.Duration
+	// Speculative makes channels that may be spoken into before a publish.
+	Speculative bool
 
-	mu       sync.Mutex
-	byID     map[string]*meeting
-	order    []string
-	watchers map[chan tool.Event]bool
-	n        int
-	emitted  int64
+	mu        sync.Mutex
+	listeners map[chan channel.Update]bool
+	byID      map[string]*meeting
+	order     []string
+	watchers  map[chan tool.Event]bool
+	n         int
+	emitted   int64
 }
 
 type meeting struct {
@@ -47,6 +51,7 @@ type meeting struct {
 	speak   chan struct{} // closed to stop what is being said
 	changed chan struct{} // closed and replaced at every event
 	spoken  int
+	talk    talk
 }
 
 // Join implements tool.Meetings.
@@ -120,6 +125,7 @@ func (f *Meetings) admit(m *meeting) {
 	m.status.Recording, m.status.RecordingState = m.args.Record, "writing"
 	m.status.LiveTranscript = &tool.Transcribe{State: "on", Engine: "fake"}
 	f.state(m, tool.Attending)
+	f.begin(m)
 }
 
 // Say makes somebody say something.
@@ -131,6 +137,7 @@ func (f *Meetings) Say(id, name, text string) {
 		m.lines = append(m.lines, l)
 		m.status.RecordingSeconds = l.End
 		f.event(m, tool.Event{Kind: tool.EventTranscript, Line: &l})
+		f.turned(m, l)
 	})
 }
 
@@ -157,6 +164,7 @@ func (f *Meetings) Ask(id string, q tool.Question) {
 // Object makes somebody ask not to be recorded.
 func (f *Meetings) Object(id, sender string) {
 	f.with(id, func(m *meeting) {
+		f.finish(m, "objection")
 		f.forget(m)
 		m.status.Optout = true
 		f.event(m, tool.Event{Kind: tool.EventOptout, Optout: &tool.Optout{By: "chat", Sender: sender, Lang: "en", Deleted: true, Leaving: m.args.LeaveOnOptout}})
@@ -227,6 +235,7 @@ func (f *Meetings) end(m *meeting, reason string) {
 	}
 	f.state(m, tool.Leaving)
 	m.status.State = tool.Ended
+	f.finish(m, "ended")
 	f.event(m, tool.Event{Kind: tool.EventEnded, End: end})
 }
 
@@ -330,7 +339,7 @@ func (f *Meetings) Listen(ctx context.Context, t tenant.ID, a tool.ListenArgs) (
 				break
 			}
 			h.Next = e.Seq
-			if (len(a.Kinds) == 0 || slices.Contains(a.Kinds, string(e.Kind))) && (a.Partial || !e.Partial()) {
+			if a.Wants(e) {
 				h.Events = append(h.Events, e)
 			}
 		}

@@ -66,7 +66,7 @@ func (s *Seat) Listen(ctx context.Context, t tenant.ID, a tool.ListenArgs) (tool
 		cursor, out.Next, out.Ended = heard.Next, heard.Next, heard.Over
 		for _, ev := range heard.Events {
 			e, ok := event(ev)
-			if ok && wanted(e, a) {
+			if ok && a.Wants(e) {
 				s.fillLine(&e)
 				out.Events = append(out.Events, e)
 			}
@@ -79,21 +79,6 @@ func (s *Seat) Listen(ctx context.Context, t tenant.ID, a tool.ListenArgs) (tool
 		out.State = tool.State(st.State)
 	}
 	return out, nil
-}
-
-func wanted(e tool.Event, a tool.ListenArgs) bool {
-	if e.Partial() && !a.Partial {
-		return false
-	}
-	if len(a.Kinds) == 0 {
-		return true
-	}
-	for _, k := range a.Kinds {
-		if string(e.Kind) == k {
-			return true
-		}
-	}
-	return false
 }
 
 // fillLine reads a segment's text from the transcript's file where the keeper kept only its number.

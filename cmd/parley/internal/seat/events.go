@@ -2,8 +2,10 @@ package seat
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
+	"parley/channel"
 	"parley/meeting/keeper"
 	"parley/meeting/wire"
 	"parley/tool"
@@ -56,6 +58,15 @@ func event(ev keeper.Event) (tool.Event, bool) {
 	case r.Transcript != nil:
 		l := line(r.Transcript.Segment, r.Transcript.Final)
 		e.Line = &l
+	case r.Message != nil:
+		var m channel.Message
+		if json.Unmarshal(r.Message.Body, &m) == nil { // of a worker of another version; its segments are events all the same
+			e.Turn = tool.TurnOf(m)
+		}
+		if e.Turn == nil {
+			return tool.Event{}, false // what else is told in a channel has events of its own
+		}
+		e.Kind = tool.EventTurn
 	case r.TranscriptStopped != nil:
 		e.Fault = &tool.Fault{Part: "transcript", Kind: r.TranscriptStopped.Kind, Reason: r.TranscriptStopped.Reason}
 	case r.TurnExtended != nil:

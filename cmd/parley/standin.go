@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	meetstandin "parley/platforms/meet/standin"
+	zoomstandin "parley/platforms/zoom/standin"
 	"parley/testkit/standin"
 )
 
@@ -19,7 +20,7 @@ type standinOptions struct {
 }
 
 // standinKinds are the platforms that have a stand-in.
-var standinKinds = map[string]func() standin.Kind{"meet": meetstandin.Kind}
+var standinKinds = map[string]func() standin.Kind{"meet": meetstandin.Kind, "zoom": zoomstandin.Kind}
 
 var standinCommand = &command{
 	name:  "standin",

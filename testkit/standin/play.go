@@ -327,6 +327,9 @@ func (p *play) trigger(now time.Time, v *visitor, on, what string) {
 func (p *play) open(now time.Time, e opened) {
 	p.serial++
 	v := &visitor{id: e.visitor, n: p.serial, connected: true, address: e.address, mic: true, cam: true, chatTo: "everyone", name: p.script.Account, network: "fine"}
+	if p.flags["chat-host-only"] {
+		v.chatTo = "host"
+	}
 	v.lang = e.address.Lang
 	if p.script.Lang != "" {
 		v.lang = p.script.Lang

@@ -44,6 +44,10 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /_frame/{name...}", s.frame)
 	mux.HandleFunc("GET /_standin/page", s.socket)
 	mux.HandleFunc("GET /_standin/state", s.tellState)
+	mux.HandleFunc("GET /_standin/flags", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(newPlay(s.kind, s.opts.Scenario).switchedOn())
+	})
 	mux.HandleFunc("GET /_standin/heard.wav", s.tellSound)
 	mux.HandleFunc("GET /_standin/actions", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, strings.Join(Actions(), "\n"))
@@ -165,7 +169,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	p := &page{id: s.next, conn: conn, latest: make(chan []byte, 1), orders: make(chan []byte, 8)}
 	s.pages[p.id] = p
 	s.mu.Unlock()
-	hello, err := json.Marshal(map[string]any{"type": "hello", "visitor": p.id, "room": roomID, "mutation": s.opts.Mutation, "flags": s.opts.Scenario.Flags})
+	hello, err := json.Marshal(map[string]any{"type": "hello", "visitor": p.id, "room": roomID, "mutation": s.opts.Mutation})
 	if err != nil {
 		return
 	}

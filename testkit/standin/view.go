@@ -113,14 +113,8 @@ func (p *play) view(v *visitor) View {
 		Screen: v.screen, Text: v.text, Lang: v.lang, Account: p.script.Account, Button: p.script.Button, ReadyMS: p.script.ReadyMS,
 		Passcode: p.script.Passcode != "" && !v.passcode, Wrong: v.passError, Camera: v.cam, Locked: v.locked, Audio: v.audio,
 		Count: p.count, Chat: v.chat, ChatOff: v.chatOff, ChatTo: v.chatTo, Dialogs: v.dialogs, Toasts: v.toasts, Captions: v.captions,
-		Moving: v.moving, Breakout: v.breakout, Network: v.network, Self: v.seat(true),
+		Moving: v.moving, Breakout: v.breakout, Network: v.network, Self: v.seat(true), Flags: p.switchedOn(),
 	}
-	for f, on := range p.flags {
-		if on {
-			w.Flags = append(w.Flags, f)
-		}
-	}
-	slices.Sort(w.Flags)
 	if v.screen == "in" {
 		w.People = p.roster(v)
 	}
@@ -128,6 +122,18 @@ func (p *play) view(v *visitor) View {
 		w.Media = v.voice()
 	}
 	return w
+}
+
+// switchedOn are the flags that are on, sorted.
+func (p *play) switchedOn() []string {
+	on := []string{}
+	for f, is := range p.flags {
+		if is {
+			on = append(on, f)
+		}
+	}
+	slices.Sort(on)
+	return on
 }
 
 func (v *visitor) seat(self bool) Seat {

@@ -11,6 +11,7 @@ import { mutator } from './mutate.js';
 //   sign     a name by which a mutation leaves the element out; "drop" maps names to attributes that are left out
 //   shuffle  the children's order means nothing      words   the element is there for its words
 //   prop     properties to set                       shadow  the children stand in an open shadow root
+//   keep     somebody else fills it                  init    called with a new element
 export function h(tag, attrs, ...kids) {
   return { tag, attrs: attrs ?? {}, kids: kids.flat(9).filter(k => k !== null && k !== undefined && k !== false && k !== '') };
 }
@@ -21,7 +22,7 @@ export function icon(name) {
 }
 
 const SVG = new Set(['svg', 'path', 'rect', 'circle', 'use', 'g']);
-const OWN = new Set(['class', 'css', 'key', 'on', 'sign', 'drop', 'shuffle', 'words', 'prop', 'shadow', 'keep']);
+const OWN = new Set(['class', 'css', 'key', 'on', 'sign', 'drop', 'shuffle', 'words', 'prop', 'shadow', 'keep', 'init']);
 
 function create(v) {
   if (typeof v !== 'object') return document.createTextNode(v);
@@ -29,6 +30,7 @@ function create(v) {
   if (v.attrs.shadow) el.attachShadow({ mode: 'open' }).append(styleSheet());
   dress(el, {}, v.attrs);
   fill(el, [], v);
+  v.attrs.init?.(el);
   return el;
 }
 

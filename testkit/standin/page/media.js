@@ -17,7 +17,7 @@ class Streams extends Sound {
 
   start() {
     if (this.context) return;
-    this.context = new AudioContext();
+    this.context = new AudioContext({ latencyHint: 'playback' });
     this.context.resume();
     for (let i = 0; i < this.shape.streams; i++) {
       if (!this.shape.elements) {

@@ -37,6 +37,9 @@ type Spec struct {
 	ExtraFiles []*os.File
 	// Outlive starts the child in a session of its own, without the parent-death signal: it is shared with others.
 	Outlive bool
+	// Confine restricts the thread that forks, and with it the child, for good; nil does nothing. That thread then serves
+	// this child alone and lives as long as it.
+	Confine func() error
 }
 
 // Child is a running process and its group.
@@ -72,7 +75,11 @@ func Start(s Spec) (*Child, error) {
 		cmd.Env = append(cmd.Env, "USER="+s.Account.Name, "LOGNAME="+s.Account.Name)
 	}
 	c := &Child{name: s.Name, cmd: cmd, done: make(chan struct{})}
-	if err := onForkingThread(func() error {
+	forking := onForkingThread
+	if s.Confine != nil {
+		forking = confined(s.Confine, c.done)
+	}
+	if err := forking(func() error {
 		if err := cmd.Start(); err != nil {
 			return err
 		}
@@ -172,6 +179,27 @@ func BaseEnv() []string {
 		}
 	}
 	return env
+}
+
+// confined gives a function that forks on a thread of its own, which is restricted first and lives until done: the
+// parent-death signal follows it. A goroutine that ends locked takes its thread with it.
+func confined(restrict func() error, done <-chan struct{}) func(func() error) error {
+	return func(f func() error) error {
+		result := make(chan error, 1)
+		go func() {
+			runtime.LockOSThread()
+			if err := restrict(); err != nil {
+				result <- fmt.Errorf("restrict it: %w", err)
+				return
+			}
+			err := f()
+			result <- err
+			if err == nil {
+				<-done
+			}
+		}()
+		return <-result
+	}
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"parley/guard/spawn"
 	"parley/internal/proc"
 )
 
@@ -62,14 +63,14 @@ func startEncoder(o Options, n int, first int64) (_ *encoder, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("pipe to the encoder: %w", err), out.Close())
 	}
-	e.child, err = proc.Start(proc.Spec{
+	e.child, err = spawn.Start(spawn.FFmpeg, proc.Spec{
 		Name:       "ffmpeg",
 		Path:       o.FFmpeg,
 		Args:       encoderArgs(o, first),
 		Stdin:      in,
 		Stderr:     e.stderr,
 		ExtraFiles: []*os.File{file},
-	})
+	}, spawn.Options{})
 	if err != nil {
 		return nil, errors.Join(err, out.Close())
 	}

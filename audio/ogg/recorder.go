@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"parley/audio"
+	"parley/guard/spawn"
 	"parley/internal/proc"
 )
 
@@ -118,10 +119,10 @@ func Warm(ctx context.Context) error {
 	if err != nil {
 		return ErrNoEncoder
 	}
-	child, err := proc.Start(proc.Spec{
+	child, err := spawn.Start(spawn.FFmpeg, proc.Spec{
 		Name: "ffmpeg", Path: path,
 		Args: []string{"-nostdin", "-v", "quiet", "-f", "lavfi", "-i", "anullsrc=r=16000:cl=mono", "-t", "0.1", "-c:a", "libopus", "-f", "null", "-"},
-	})
+	}, spawn.Options{})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/jfreymuth/pulse/proto"
 	"golang.org/x/sys/unix"
 
+	"parley/guard/spawn"
 	"parley/internal/proc"
 )
 
@@ -93,7 +94,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := s.prepare(o.Account); err != nil {
 		return nil, err
 	}
-	child, err := proc.Start(proc.Spec{
+	child, err := spawn.Start(spawn.PulseAudio, proc.Spec{
 		Name: "pulseaudio",
 		Path: o.Program,
 		Args: []string{
@@ -106,7 +107,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		Dir:     dir,
 		Account: o.Account,
 		Stderr:  s.stderr,
-	})
+	}, spawn.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("sound server: %w", err)
 	}

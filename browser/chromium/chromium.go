@@ -20,6 +20,7 @@ import (
 	"github.com/go-rod/rod/lib/utils"
 
 	"parley/browser/internal/tail"
+	"parley/guard/spawn"
 	"parley/internal/proc"
 )
 
@@ -220,10 +221,10 @@ func (b *Browser) launch(path string, o Options, profile string, messages *tail.
 	env := append(proc.BaseEnv(),
 		"HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "XDG_RUNTIME_DIR="+tmp, "TMPDIR="+tmp,
 		"LANGUAGE="+o.Language, "DBUS_SESSION_BUS_ADDRESS=disabled:", "DBUS_SYSTEM_BUS_ADDRESS=disabled:")
-	b.child, err = proc.Start(proc.Spec{
+	b.child, err = spawn.Start(spawn.Chromium, proc.Spec{
 		Name: "chromium", Path: path, Args: flags(o, profile), Env: append(env, o.Env...), Dir: b.dir,
 		Account: o.Account, Stderr: messages, ExtraFiles: []*os.File{theirIn, theirOut},
-	})
+	}, spawn.Options{Waive: waived(o)})
 	theirIn.Close()
 	theirOut.Close()
 	if err != nil {

@@ -83,6 +83,14 @@ func flags(o Options, profile string) []string {
 	return f
 }
 
+// waived are flags that nobody would be let start with, but for the operator's own setting.
+func waived(o Options) []string {
+	if o.NoSandbox {
+		return []string{"--no-sandbox"}
+	}
+	return nil
+}
+
 // proxyFlags keep everything inside the proxy: loopback addresses too, no name is resolved beside it, and
 // WebRTC may not go round it (the preference of the same name does nothing; the switch does).
 func proxyFlags(proxy string) []string {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"parley/browser/internal/tail"
+	"parley/guard/spawn"
 	"parley/internal/proc"
 )
 
@@ -76,7 +77,7 @@ func Start(ctx context.Context, o Options) (_ *Display, err error) {
 	}
 	defer ready.Close()
 	messages := &tail.Tail{}
-	child, err := proc.Start(proc.Spec{
+	child, err := spawn.Start(spawn.Xvfb, proc.Spec{
 		Name: "Xvfb", Path: o.Path, Account: o.Account, Dir: dir,
 		Args: []string{
 			"-displayfd", "3", "-nolisten", "tcp", "-auth", authority(dir), "-noreset",
@@ -85,7 +86,7 @@ func Start(ctx context.Context, o Options) (_ *Display, err error) {
 		Env:        append(proc.BaseEnv(), "HOME="+dir, "TMPDIR="+dir),
 		Stderr:     messages,
 		ExtraFiles: []*os.File{tell},
-	})
+	}, spawn.Options{})
 	tell.Close()
 	if err != nil {
 		return nil, err

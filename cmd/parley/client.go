@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/guard/spawn"
 	"parley/internal/proc"
 	"parley/speech/local"
 	"parley/tenant"
@@ -44,7 +45,7 @@ func startClient(ctx context.Context, data, models string, meetings int) (_ *cli
 		return nil, err
 	}
 	defer r.Close()
-	child, err := proc.Start(proc.Spec{Name: "parley serve", Path: self, Args: []string{"serve"}, Env: env, Stdout: w, Stderr: os.Stderr})
+	child, err := spawn.Start(spawn.Service, proc.Spec{Name: "parley serve", Path: self, Args: []string{"serve"}, Env: env, Stdout: w, Stderr: os.Stderr}, spawn.Options{})
 	_ = w.Close()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/guard/spawn"
 	"parley/internal/proc"
 	"parley/meeting"
 	"parley/meeting/files"
@@ -86,8 +87,8 @@ func (a *attendance) start(r JoinRequest) (err error) {
 	a.rep = repR
 	// In a session of its own: whatever it starts stays in it, so that the whole of it can be found and ended. It gives
 	// itself a parent-death signal that lets it leave politely.
-	a.child, err = proc.Start(proc.Spec{Name: "worker", Path: a.k.o.Path, Args: a.k.o.Args, Env: a.k.o.Env, Stderr: a.k.o.Stderr,
-		ExtraFiles: append([]*os.File{cmdR, repW}, r.Files...), Outlive: true})
+	a.child, err = spawn.Start(spawn.Worker, proc.Spec{Name: "worker", Path: a.k.o.Path, Args: a.k.o.Args, Env: a.k.o.Env, Stderr: a.k.o.Stderr,
+		ExtraFiles: append([]*os.File{cmdR, repW}, r.Files...), Outlive: true}, spawn.Options{})
 	if err != nil {
 		return err
 	}

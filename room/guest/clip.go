@@ -14,6 +14,7 @@ import (
 	"github.com/pion/opus"
 	"github.com/pion/opus/pkg/oggreader"
 
+	"parley/guard/spawn"
 	"parley/room/wire"
 )
 
@@ -42,7 +43,7 @@ func (c Clip) Length() time.Duration { return time.Duration(len(c.packets)) * fr
 
 // Load makes a clip of a file of any format that ffmpeg reads.
 func Load(ctx context.Context, file string) (Clip, error) {
-	c, err := encode(ctx, nil, "-i", file)
+	c, err := encode(ctx, nil, []string{file}, "-i", file)
 	c.Name = file
 	return c, err
 }
@@ -53,12 +54,12 @@ func Encode(ctx context.Context, name string, pcm []int16) (Clip, error) {
 	for _, s := range pcm {
 		raw = binary.LittleEndian.AppendUint16(raw, uint16(s))
 	}
-	c, err := encode(ctx, bytes.NewReader(raw), "-f", "s16le", "-ar", fmt.Sprint(Rate), "-ac", "1", "-i", "pipe:0")
+	c, err := encode(ctx, bytes.NewReader(raw), nil, "-f", "s16le", "-ar", fmt.Sprint(Rate), "-ac", "1", "-i", "pipe:0")
 	c.Name = name
 	return c, err
 }
 
-func encode(ctx context.Context, in io.Reader, input ...string) (Clip, error) {
+func encode(ctx context.Context, in io.Reader, files []string, input ...string) (Clip, error) {
 	args := append([]string{"-hide_banner", "-nostdin", "-v", "error"}, input...)
 	args = append(args, "-vn", "-ac", "1", "-ar", fmt.Sprint(Rate), "-t", fmt.Sprint(int(maxClip.Seconds())),
 		"-c:a", "libopus", "-b:a", "64k", "-application", "audio", "-frame_duration", "20", "-f", "ogg", "pipe:1")
@@ -67,7 +68,7 @@ func encode(ctx context.Context, in io.Reader, input ...string) (Clip, error) {
 	cmd.WaitDelay = 2 * time.Second
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
-	if err := cmd.Run(); err != nil {
+	if err := spawn.RunCmd(spawn.FFmpeg, cmd, spawn.Options{Read: files}); err != nil {
 		if ctx.Err() != nil {
 			return Clip{}, context.Cause(ctx)
 		}

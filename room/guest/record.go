@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/guard/spawn"
 )
 
 // recorder writes what the guest hears to a file, in step with the clock: a second of the meeting is a second of the
@@ -185,7 +187,7 @@ func newOgg(file string) (*ogg, error) {
 	if o.in, err = o.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if err := o.cmd.Start(); err != nil {
+	if err := spawn.StartCmd(spawn.FFmpeg, o.cmd, spawn.Options{Write: []string{filepath.Dir(abs)}}); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			return nil, fmt.Errorf("ffmpeg is missing: run make setup: %w", err)
 		}

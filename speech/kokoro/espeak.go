@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"parley/guard/spawn"
 )
 
 // espeakTime bounds one run of espeak-ng, which takes some ten milliseconds.
@@ -61,13 +63,13 @@ func (e espeak) run(ctx context.Context, lines []string, a Accent) ([]string, er
 		in.WriteString(spelled(l))
 		in.WriteByte('\n')
 	}
-	cmd.Stdin, cmd.Stderr = &in, &errs
-	raw, err := cmd.Output()
-	if err != nil {
+	var spoken bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &spoken, &errs
+	if err := spawn.RunCmd(spawn.Espeak, cmd, spawn.Options{}); err != nil {
 		return nil, fmt.Errorf("kokoro: espeak-ng: %w: %s", err, bytes.TrimSpace(errs.Bytes()[:min(errs.Len(), 200)]))
 	}
 	var out []string
-	for _, l := range strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n") {
+	for _, l := range strings.Split(strings.TrimSuffix(spoken.String(), "\n"), "\n") {
 		out = append(out, fromEspeak(l, a))
 	}
 	if len(out) != len(lines) {

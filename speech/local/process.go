@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/guard/spawn"
 	"parley/speech"
 	"parley/speech/wire"
 )
@@ -119,7 +120,7 @@ func (e *Engine) launchProcess(claim *wire.Claim) (*child, error) {
 	// A session of its own: neither a terminal's signals nor the end of the worker that happened to start it reach
 	// it. It ends by itself when the last client has gone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	if err := spawn.StartCmd(spawn.Speech, cmd, spawn.Options{}); err != nil {
 		return nil, unavailable("%s does not start: %w", binary, err)
 	}
 	c := &child{pid: cmd.Process.Pid, started: time.Now(), done: make(chan struct{})}

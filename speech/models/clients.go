@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"parley/guard/spawn"
 )
 
 // clients fetches packages with the programs made for it, because these know the user's index, proxy, certificates
@@ -186,7 +188,7 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	err := cmd.Run()
+	err := spawn.RunCmd(spawn.Installer, cmd, spawn.Options{})
 	return out.String(), err
 }
 

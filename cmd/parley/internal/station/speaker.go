@@ -14,6 +14,7 @@ import (
 
 	"parley/audio"
 	"parley/audio/pulse"
+	"parley/guard/spawn"
 	"parley/internal/proc"
 	"parley/meeting"
 )
@@ -119,11 +120,11 @@ func (s *speaker) duck(on bool) {
 func decode(ctx context.Context, path string) ([]int16, error) {
 	pr, pw := io.Pipe()
 	var complaint strings.Builder
-	child, err := proc.Start(proc.Spec{
-		Name: "ffmpeg", Path: "/usr/bin/env", Args: []string{"ffmpeg", "-nostdin", "-v", "error", "-i", path,
+	child, err := spawn.Start(spawn.FFmpeg, proc.Spec{
+		Name: "ffmpeg", Path: "ffmpeg", Args: []string{"-nostdin", "-v", "error", "-i", path,
 			"-t", strconv.Itoa(int(maxFile/time.Second) + 1), "-vn", "-f", "s16le", "-ac", "1", "-ar", strconv.Itoa(audio.SpeakRate), "-"},
 		Stdout: pw, Stderr: &complaint,
-	})
+	}, spawn.Options{Read: []string{path}})
 	if err != nil {
 		return nil, err
 	}

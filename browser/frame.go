@@ -27,6 +27,7 @@ type Frame struct {
 
 	page     *Page
 	children []*Frame
+	named    bool // its document knows which elements hold its frames
 	// owner is the element of Parent that holds it; zero when the frame has no element that can be found.
 	owner proto.DOMBackendNodeID
 }

@@ -19,11 +19,12 @@
 	};
 
 	let lastChange = performance.now(), changes = 0;
+	// Old values are asked for: a field that was for passwords for one turn of the page's script only is one as well.
 	const enter = (root) => {
 		if (known.has(root) || roots.length >= MAX_ROOTS) return;
 		known.add(root);
 		roots.push(new WeakRef(root));
-		observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+		observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true });
 		scan(root);
 	};
 	const scan = (root) => {
@@ -48,18 +49,51 @@
 			}
 		}
 	});
-	// enter asks for old values too: a field that was a password for one turn of the page's script only is one as well.
-	enterDocument();
-	function enterDocument() {
-		known.add(document);
-		roots.push(new WeakRef(document));
-		observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true, attributeOldValue: true });
-		scan(document);
-	}
+	enter(document);
+
+	// Closed shadow roots are given to us by the browser, since no script can ask for them. From then on they are roots like
+	// the others.
+	const closed = new WeakMap(), asked = new WeakSet();
+	const HOSTS = 'article, aside, blockquote, body, div, footer, h1, h2, h3, h4, h5, h6, header, main, nav, p, section, span';
+	// suspects are elements that may have a closed root: custom elements, and boxes that show something though they hold
+	// nothing that could.
+	const suspects = (max) => {
+		const found = [];
+		for (const r of roots) {
+			const root = r.deref();
+			if (!root) continue;
+			for (const el of root.querySelectorAll('*')) {
+				if (el.shadowRoot || closed.has(el)) continue;
+				const custom = el.localName.includes('-');
+				if (!custom && (el.firstElementChild ? asked.has(el) || el.firstElementChild.checkVisibility() : el.firstChild && el.firstChild.nodeType === 3 || !el.matches(HOSTS))) continue;
+				if (!custom && !(el.offsetHeight > 4 && el.offsetWidth > 4 && el.matches(HOSTS))) continue;
+				if (asked.has(el) && !custom) continue;
+				asked.add(el);
+				found.push(el);
+				if (found.length >= max) return found;
+			}
+		}
+		return found;
+	};
 
 	const frame = () => new Promise((done) => { const t = setTimeout(done, 50); requestAnimationFrame(() => { clearTimeout(t); done(); }); });
 
 	const kit = Object.freeze({
+		// shadow is an element's shadow root, open or closed.
+		shadow: (el) => { const r = el.shadowRoot || closed.get(el) || null; if (r && !known.has(r)) enter(r); return r; },
+		suspects,
+		first: (selector) => {
+			for (const r of roots) {
+				const root = r.deref();
+				if (!root) continue;
+				for (const el of root.querySelectorAll(selector)) {
+					const b = el.getBoundingClientRect();
+					if (b.width > 0 && b.height > 0 && el.checkVisibility({ visibilityProperty: true })) return [el];
+				}
+			}
+			return [];
+		},
+		adopt: (root) => { if (root && root.host) { closed.set(root.host, root); enter(root); } },
 		// quiet waits until the page has drawn what it was told and changed nothing for calm milliseconds, at most max.
 		quiet: async ({ calm, max }) => {
 			const until = performance.now() + max;
@@ -76,7 +110,7 @@
 		secrets: () => secretList.map((r) => r.deref()).filter((el) => el && el.isConnected),
 		secretCount: () => { let n = 0; for (const r of secretList) { const el = r.deref(); if (el && el.isConnected) n++; } return n; },
 		secret: (el) => { if (el && el.localName === 'input') check(el); return secrets.has(el); },
-		// shown are the secret fields that would show what is in them.
+		// veil draws dots over secret fields that would show what is in them, for a picture.
 		veil: (on) => {
 			let n = 0;
 			for (const r of secretList) {

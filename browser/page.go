@@ -36,7 +36,6 @@ type Page struct {
 	crashed bool
 	closed  bool
 	url     string // of the main frame, as last committed
-	masked  map[node]bool
 	network network
 	console console
 	sent    bool                 // the call that runs has given input

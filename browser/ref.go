@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -11,78 +12,115 @@ import (
 )
 
 // Ref points to one element of a page ("e12"). It is the same in every read while the element lives.
+//
+// The document itself keeps the numbers of its elements, in our world; we know which document gave out which numbers.
+// Numbers are a session's, so that a ref of another tab or frame cannot be taken for one of this.
 type Ref string
 
-// node is what a ref stands for: an element of a document of a frame.
-type node struct {
+// document names one document of a frame.
+type document struct {
 	session proto.TargetSessionID
 	frame   proto.PageFrameID
 	loader  proto.NetworkLoaderID
-	backend proto.DOMBackendNodeID
 }
 
-// refs gives numbers to nodes, across the tabs of a session, so that one of another tab cannot be taken for this one's.
+func (f *Frame) document() document { return document{f.Session, f.ID, f.Loader} }
+
+// span are numbers that a document gave out: from and following, before to.
+type span struct {
+	from, to int
+	of       document
+}
+
+// refs knows whose the numbers are.
 type refs struct {
-	mu     sync.Mutex
-	last   int
-	byNode map[node]int
-	nodes  map[int]node
+	mu    sync.Mutex
+	last  int // the next number is free
+	spans []span
 }
 
-// maxRefs bounds how many refs are remembered. The oldest are forgotten: their elements get new ones.
-const maxRefs = 200_000
+// maxSpans bounds how many are remembered. The oldest are forgotten: reads give their elements new refs.
+const maxSpans = 10_000
 
-func newRefs() *refs { return &refs{byNode: map[node]int{}, nodes: map[int]node{}} }
+func newRefs() *refs { return &refs{last: 1} }
 
-func (r *refs) of(n node) Ref {
+// free is the first number that nobody has.
+func (r *refs) free() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id, ok := r.byNode[n]
-	if !ok {
-		r.last++
-		id = r.last
-		r.byNode[n], r.nodes[id] = id, n
-		if old := id - maxRefs; old > 0 {
-			delete(r.byNode, r.nodes[old])
-			delete(r.nodes, old)
-		}
-	}
-	return Ref("e" + strconv.Itoa(id))
+	return r.last
 }
+
+// gave notes that a document gave out numbers.
+func (r *refs) gave(d document, from, to int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if to <= from {
+		return
+	}
+	r.last = max(r.last, to)
+	if n := len(r.spans); n > 0 && r.spans[n-1].of == d && r.spans[n-1].to == from {
+		r.spans[n-1].to = to
+		return
+	}
+	r.spans = append(r.spans, span{from, to, d})
+	if len(r.spans) > maxSpans {
+		r.spans = slices.Delete(r.spans, 0, maxSpans/10)
+	}
+}
+
+// lost notes that a document may have given out numbers that it could not tell.
+func (r *refs) lost(d document, from int) { r.gave(d, from, from+20_000) }
 
 var refShape = regexp.MustCompile(`^\[?(?:ref=)?e([1-9][0-9]{0,8})\]?$`)
 
-func (r *refs) node(ref Ref) (node, bool) {
+// of tells whose a ref is, and its number.
+func (r *refs) of(ref Ref) (document, int, bool) {
 	m := refShape.FindStringSubmatch(string(ref))
 	if m == nil {
-		return node{}, false
+		return document{}, 0, false
 	}
-	id, _ := strconv.Atoi(m[1]) // the shape says that it is a number
+	n, _ := strconv.Atoi(m[1]) // the shape says that it is a number
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n, ok := r.nodes[id]
-	return n, ok
+	for _, s := range slices.Backward(r.spans) {
+		if s.from <= n && n < s.to {
+			return s.of, n, true
+		}
+	}
+	return document{}, 0, false
 }
 
-// RefOf gives the ref of an element.
-func (f *Frame) RefOf(backend proto.DOMBackendNodeID) Ref {
-	return f.page.s.refs.of(node{f.Session, f.ID, f.Loader, backend})
+// Ref gives the element's ref.
+func (o Object) Ref(ctx context.Context) (Ref, error) {
+	r := o.Frame.page.s.refs
+	from := r.free()
+	var got struct {
+		First int    `json:"first"`
+		Ref   string `json:"ref"`
+		Next  int    `json:"next"`
+	}
+	if err := o.Call(ctx, outlineKit, "(el, from, kit) => kit.ref(el, from)", from, &got); err != nil {
+		r.lost(o.Frame.document(), from)
+		return "", err
+	}
+	r.gave(o.Frame.document(), got.First, got.Next)
+	return Ref(got.Ref), nil
 }
 
 // Element is a ref's element as it is now.
 type Element struct {
 	Object
-	Ref     Ref
-	Backend proto.DOMBackendNodeID
+	Ref Ref
 }
 
 // Resolve finds a ref's element. ErrUnknownRef and ErrStale say why it cannot; it never gives another element.
 func (p *Page) Resolve(ctx context.Context, ref Ref) (Element, error) {
-	n, ok := p.s.refs.node(ref)
+	d, n, ok := p.s.refs.of(ref)
 	if !ok {
 		return Element{}, fmt.Errorf("%s: %w", clip(string(ref), 20), ErrUnknownRef)
 	}
-	if tab := p.s.tabOf(n.session); tab != nil && tab != p {
+	if tab := p.s.tabOf(d.session); tab != nil && tab != p {
 		return Element{}, &OtherTabError{Ref: ref, Tab: tab.ID()}
 	}
 	frames, err := p.Frames(ctx)
@@ -90,21 +128,16 @@ func (p *Page) Resolve(ctx context.Context, ref Ref) (Element, error) {
 		return Element{}, err
 	}
 	for _, f := range frames {
-		if f.ID != n.frame || f.Loader != n.loader || f.Session != n.session {
+		if f.document() != d {
 			continue
 		}
-		o, err := f.Object(ctx, n.backend)
+		found, err := f.Objects(ctx, outlineKit, "(n, kit) => { const el = kit.byRef(n); return el && el.isConnected ? [el] : []; }", n)
 		if err != nil {
 			return Element{}, err
 		}
-		var alive bool
-		if err := o.Call(ctx, nil, "(el) => el.isConnected", nil, &alive); err != nil {
-			return Element{}, err
+		if len(found) == 1 {
+			return Element{Object: found[0], Ref: ref}, nil
 		}
-		if !alive {
-			return Element{}, fmt.Errorf("%s: %w", ref, ErrStale)
-		}
-		return Element{Object: o, Ref: ref, Backend: n.backend}, nil
 	}
 	return Element{}, fmt.Errorf("%s: %w", ref, ErrStale)
 }
@@ -142,6 +175,9 @@ func (e *OtherTabError) Error() string {
 }
 
 func clip(s string, n int) string {
+	if len(s) <= n { // no rune is shorter than a byte
+		return s
+	}
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"
 	}

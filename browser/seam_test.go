@@ -72,13 +72,12 @@ func TestARefStaysWithItsElementAndDiesWithIt(t *testing.T) {
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%v %v", found, err)
 		}
-		backend, err := found[0].Backend(ctx)
+		ref, err := found[0].Ref(ctx)
 		if err != nil {
 			return err
 		}
-		ref := main.RefOf(backend)
-		if again := main.RefOf(backend); again != ref {
-			t.Errorf("%s became %s", ref, again)
+		if again, err := found[0].Ref(ctx); again != ref || err != nil {
+			t.Errorf("%s became %s %v", ref, again, err)
 		}
 		e, err := p.Resolve(ctx, ref)
 		if err != nil {

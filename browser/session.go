@@ -165,7 +165,7 @@ func (s *Session) tabAttached(a *proto.TargetAttachedToTarget) {
 	s.lastTab++
 	p := &Page{
 		s: s, id: "t" + strconv.Itoa(s.lastTab), target: a.TargetInfo.TargetID, session: a.SessionID, url: a.TargetInfo.URL,
-		subs: map[proto.TargetSessionID]*sub{}, worlds: map[worldKey]proto.RuntimeExecutionContextID{}, masked: map[node]bool{},
+		subs: map[proto.TargetSessionID]*sub{}, worlds: map[worldKey]proto.RuntimeExecutionContextID{},
 		changed: make(chan struct{}),
 	}
 	// A page target's main frame carries the target's id.

@@ -144,6 +144,8 @@ func fail(err error) error {
 		return tool.Fail(tool.CodeRefStale, "ref", refIn(err)).Because(err)
 	case errors.Is(err, browser.ErrUnknownRef):
 		return tool.Fail(tool.CodeRefUnknown, "ref", refIn(err)).Because(err)
+	case errors.Is(err, browser.ErrNoMatch), errors.Is(err, browser.ErrBadSelector):
+		return tool.Fail(tool.CodeElementNotFound, "what", err).Because(err)
 	case errors.Is(err, browser.ErrTooManyTabs):
 		return tool.Fail(tool.CodeTooManyTabs, "max", browser.MaxTabs).Because(err)
 	case errors.Is(err, browser.ErrBadProfileName):

@@ -252,11 +252,7 @@ func ref(ctx context.Context, e element) (browser.Ref, error) {
 	if err != nil {
 		return "", err
 	}
-	backend, err := o.Backend(ctx)
-	if err != nil {
-		return "", fmt.Errorf("the element's number: %w", err)
-	}
-	return e.frame.RefOf(backend), nil
+	return o.Ref(ctx)
 }
 
 // Wanted is what Wait waits for.

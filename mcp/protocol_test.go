@@ -54,7 +54,7 @@ func TestAMeetingThroughTheLibrarysClient(t *testing.T) {
 						t.Errorf("%s is not described", tl.Name)
 					}
 				}
-				if len(names) != 16 || !slices.IsSorted(names) {
+				if len(names) != 18 || !slices.IsSorted(names) {
 					t.Errorf("tools: %v", names)
 				}
 				params := &sdk.CallToolParams{Name: "meeting_join", Arguments: map[string]any{"url": "http://127.0.0.1/room/" + strings.ReplaceAll(t.Name(), "/", "-")}}
@@ -406,7 +406,7 @@ func TestAnEphemeralTokenSeesAndDoesLittle(t *testing.T) {
 		t.Errorf("capabilities: %v", caps)
 	}
 	list := p.call("tools/list", map[string]any{})["result"].(map[string]any)["tools"].([]any)
-	if len(list) != 1 || list[0].(map[string]any)["name"] != "recording_get" {
+	if len(list) != 2 || list[0].(map[string]any)["name"] != "recording_get" || list[1].(map[string]any)["name"] != "speech_settings_get" {
 		t.Errorf("tools: %v", list)
 	}
 	for _, args := range []map[string]any{{"url": "http://127.0.0.1/room/x"}, {"nonsense": 1}, nil} {

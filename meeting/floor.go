@@ -293,9 +293,7 @@ func (m *Machine) stream(c wire.Command) {
 func (m *Machine) change(values map[string]string) {
 	set := m.floor.engine.Settings()
 	before := set
-	for name, v := range values {
-		_ = set.Set(name, v) // the service has checked them; one of another version keeps what it was
-	}
+	set.SetAll(values) // the service has checked them
 	m.floorStep(turn.Change{Settings: set})
 	if m.floor.open && set.SpeculativeSpeech != before.SpeculativeSpeech {
 		m.tell(wire.Report{Channel: &wire.Channel{Open: true, Speculative: set.SpeculativeSpeech}})

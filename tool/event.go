@@ -111,13 +111,16 @@ type Speech struct {
 	State     string  `json:"state,omitempty" doc:"playing, done, interrupted or failed."`
 	DurationS float64 `json:"duration_s,omitempty" doc:"How long it was."`
 	BargeIn   bool    `json:"barge_in,omitempty" doc:"Somebody began to speak."`
-	CutBy     string  `json:"cut_by,omitempty" doc:"stop, interrupt, barge-in, leave or objection."`
+	CutBy     string  `json:"cut_by,omitempty" doc:"stop, interrupt, barge-in, host-mute, cancel, cancelled, leave or objection."`
+	CutAfter  int     `json:"cut_after_ms,omitempty" doc:"How long it had sounded when it was cut off."`
+	GapMS     int     `json:"gap_ms,omitempty" doc:"The longest pause in it because synthesis fell behind."`
 	Said      string  `json:"said,omitempty" doc:"What was heard of it."`
 	Unsaid    string  `json:"unsaid,omitempty" doc:"What was not."`
 	By        string  `json:"interrupted_by,omitempty" arg:"untrusted" doc:"Who began to speak."`
 	MicOpen   bool    `json:"mic_open,omitempty" doc:"The microphone may still be on. It carries only what we play."`
 	GaveUp    bool    `json:"gave_up,omitempty" doc:"Switching it off is not tried any more."`
 	MuteError string  `json:"mute_error,omitempty" arg:"untrusted" doc:"Why it could not be switched off."`
+	Proof     *Proof  `json:"proof,omitempty" doc:"When it is over: what shows that it was heard."`
 }
 
 // Fault is something that broke and what is done about it.

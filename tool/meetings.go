@@ -138,6 +138,7 @@ type Status struct {
 	MicOpen    bool   `json:"mic_open,omitempty" doc:"The microphone may still be on although it should be off. It carries only what we play."`
 	MuteError  string `json:"mute_error,omitempty" arg:"untrusted" doc:"Why it could not be switched off."`
 	Speaking   bool   `json:"speaking,omitempty" doc:"We are being heard now."`
+	HostMuted  bool   `json:"host_muted,omitempty" doc:"Somebody else muted us. We stay muted until the host asks us to speak, or meeting_mute {on: false} does."`
 	HandUp     bool   `json:"hand_up,omitempty" doc:"Our hand is up."`
 
 	Question *Question  `json:"question,omitempty" doc:"An open question; answer it with meeting_answer."`
@@ -395,8 +396,21 @@ type Spoken struct {
 	PrepareMS int     `json:"prepare_ms" doc:"Synthesis and unmuting until the first sound was ready."`
 	StartMS   int     `json:"start_ms" doc:"From the call to the first sound."`
 	GapMS     int     `json:"gap_ms" doc:"The longest pause between pieces because synthesis fell behind."`
-	Said      string  `json:"said,omitempty" doc:"With interrupted: the text that was heard."`
+	Said      string  `json:"said,omitempty" doc:"The text that was played, by the playback clock; with wait, or when it was interrupted."`
+	Unsaid    string  `json:"unsaid,omitempty" doc:"With interrupted: the text that was not."`
+	CutBy     string  `json:"cut_by,omitempty" doc:"With interrupted: stop, interrupt, barge-in, host-mute, cancel, leave or objection."`
+	CutAfter  int     `json:"cut_after_ms,omitempty" doc:"With interrupted: how long it had sounded."`
+	MicOpen   bool    `json:"mic_open,omitempty" doc:"The microphone may still be on. It carries only what we play."`
 	MuteError string  `json:"mute_error,omitempty" arg:"untrusted" doc:"Why the microphone could not be switched off again."`
+	Proof     *Proof  `json:"proof,omitempty" doc:"When it is over: what shows that it was heard."`
+}
+
+// Proof is what shows that an utterance was heard in the meeting.
+type Proof struct {
+	Heard      string   `json:"heard" doc:"true, false or unknown: sound at the microphone's source, the microphone on, and the page showing us speaking where it can."`
+	LevelDB    *float64 `json:"level_db,omitempty" doc:"The loudest moment at the microphone's source, in dBFS; absent when it was not measured."`
+	Microphone string   `json:"microphone" doc:"The worst that the page showed meanwhile: on, off, blocked or unknown."`
+	Shown      string   `json:"shown_speaking,omitempty" doc:"yes or no: whether the page showed us speaking; absent where it never does."`
 }
 
 // SpeakingStopped is what was cut off.

@@ -240,6 +240,9 @@ func Table(m Meetings, links Linker, forget ...Forget) []Tool {
 			},
 		}),
 	}
+	if s, ok := m.(SpeechSettings); ok {
+		list = append(list, speechTable(s)...)
+	}
 	return list
 }
 

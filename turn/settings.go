@@ -203,6 +203,16 @@ func (s *Settings) Set(name, value string) error {
 	return fmt.Errorf("setting %s: there is none of that name", name)
 }
 
+// SetAll changes settings by name. A name that is not known, or a value that cannot be taken, is left out: it is of
+// another version.
+func (s *Settings) SetAll(values map[string]string) {
+	for _, a := range All { // in this order: phrases come before the language that may have none of its own
+		if v, ok := values[a.Name]; ok {
+			_ = s.Set(a.Name, v)
+		}
+	}
+}
+
 // Check says what is wrong with the settings, nil when nothing is.
 func (s Settings) Check() error {
 	switch {

@@ -245,12 +245,16 @@ func (a *app) openMeetings(data, level string) error {
 	if !sandbox {
 		a.log.Warn("PARLEY_CHROMIUM_SANDBOX=0: the browser runs without its own sandbox; a page that breaks out of its renderer has what its user has")
 	}
+	fallbacks, err := speechEnv(a.v)
+	if err != nil {
+		return err
+	}
 	a.seat = seat.New(seat.Options{
 		Keeper: a.keeper, Door: door.find, Platforms: door.names(), Data: data, Models: modelsDir(a.v), SpeechRun: speechRun(a.v),
 		Ready: a.speechReady, Missing: missing,
 		Name: a.v.String("PARLEY_MEETING_NAME"), Owner: a.v.String("PARLEY_MEETING_OWNER"),
-		OnAnnounceFailure: a.v.String("PARLEY_ON_ANNOUNCE_FAILURE"), Silence: a.v.Seconds("PARLEY_LIVE_TRANSCRIPT_VAD_SILENCE_S"),
-		Voice: a.v.String("PARLEY_TTS_VOICE"), NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
+		OnAnnounceFailure: a.v.String("PARLEY_ON_ANNOUNCE_FAILURE"),
+		Speech:            speechStore(data), SpeechEnv: fallbacks, TTSURL: a.v.String("PARLEY_TTS_URL"), NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
 	})
 	return nil
 }

@@ -101,6 +101,8 @@ type Speech struct {
 	Policy string `json:"policy,omitempty"`
 	// NoChannel keeps the meeting from becoming a channel.
 	NoChannel bool `json:"no_channel,omitempty"`
+	// Voices are the voices that are used when nothing else is said, by backend.
+	Voices map[string]string `json:"voices,omitempty"`
 	// URLs are where the services of other backends are, by name.
 	URLs map[string]string `json:"urls,omitempty"`
 }

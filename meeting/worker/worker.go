@@ -299,9 +299,7 @@ func Options(s wire.Start) meeting.Options {
 // turnSettings are the settings that the service sends; a name or a value of another version keeps its default.
 func turnSettings(values map[string]string) *turn.Settings {
 	set := turn.Default()
-	for name, v := range values {
-		_ = set.Set(name, v)
-	}
+	set.SetAll(values)
 	return &set
 }
 

@@ -37,6 +37,7 @@ type Meetings struct {
 	watchers  map[chan tool.Event]bool
 	n         int
 	emitted   int64
+	set       map[tenant.ID]map[string]string // speech settings
 }
 
 type meeting struct {

@@ -242,14 +242,21 @@ func (s *Seat) ChatSend(ctx context.Context, t tenant.ID, a tool.ChatSendArgs) (
 
 // Speak says something.
 func (s *Seat) Speak(ctx context.Context, t tenant.ID, a tool.SpeakArgs) (tool.Spoken, error) {
-	switch {
-	case a.AudioFile != "":
-		return tool.Spoken{}, tool.Fail(tool.CodeFileNotFound, "file_id", a.AudioFile)
-	case a.Backend != "" && a.Backend != "local":
-		return tool.Spoken{}, tool.Fail(tool.CodeSpeechUnavailable, "what", "backend "+a.Backend+" is not configured; local is")
+	file := ""
+	if a.AudioFile != "" {
+		if s.o.AudioFile == nil {
+			return tool.Spoken{}, tool.Fail(tool.CodeFileNotFound, "file_id", a.AudioFile)
+		}
+		var err error
+		if file, err = s.o.AudioFile(ctx, t, a.AudioFile); err != nil {
+			return tool.Spoken{}, err
+		}
+	}
+	if err := s.backend(a.Backend); err != nil {
+		return tool.Spoken{}, err
 	}
 	ans, err := s.command(ctx, t, a.Meeting, wire.Command{Speak: &wire.Speak{
-		Text: a.Text, Lang: a.Lang, Voice: a.Voice, Model: a.Model, KeepOpen: !a.AutoMute, Interrupt: a.Interrupt, Wait: a.Wait,
+		Text: a.Text, File: file, Lang: a.Lang, Voice: a.Voice, Backend: a.Backend, Model: a.Model, KeepOpen: !a.AutoMute, Interrupt: a.Interrupt, Wait: a.Wait,
 	}})
 	if err != nil {
 		return tool.Spoken{}, err
@@ -258,6 +265,7 @@ func (s *Seat) Speak(ctx context.Context, t tenant.ID, a tool.SpeakArgs) (tool.S
 	if r := ans.Speech; r != nil {
 		sp := speechOf(r)
 		out.Utterance, out.State, out.DurationS, out.Said, out.MuteError = r.ID, sp.State, r.DurationS, r.Said, r.MuteError
+		out.Unsaid, out.CutBy, out.CutAfter, out.MicOpen, out.Proof = r.Unsaid, r.CutBy, int(r.CutAfterMS), r.MicOpen, sp.Proof
 		out.PrepareMS, out.StartMS, out.GapMS = int(r.PrepareMS), int(r.StartMS), int(r.GapMS)
 	}
 	return out, nil

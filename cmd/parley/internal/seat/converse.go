@@ -9,6 +9,7 @@ import (
 	"parley/channel"
 	"parley/meeting/keeper"
 	"parley/meeting/wire"
+	"parley/speech/settings"
 	"parley/tenant"
 	"parley/transcript"
 )
@@ -146,8 +147,12 @@ func refusalReason(w *wire.Error) string {
 }
 
 // Prefers are the settings of a tenant that carriers follow.
-func (s *Seat) Prefers(string) channel.Preferences {
-	return channel.Preferences{Events: channel.EventsAuto, Channel: true}
+func (s *Seat) Prefers(t string) channel.Preferences {
+	v, err := s.speech(tenant.ID(t))
+	if err != nil {
+		v = settings.Resolve(nil, s.o.SpeechEnv) // the file is broken: speech_settings_get says so
+	}
+	return channel.Preferences{Events: channel.Events(v.Get(settings.TranscriptEvents)), Channel: v.Bool(settings.MeetingChannel)}
 }
 
 var _ channel.Meetings = (*Seat)(nil)

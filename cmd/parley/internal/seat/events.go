@@ -70,7 +70,8 @@ func event(ev keeper.Event) (tool.Event, bool) {
 	case r.TranscriptStopped != nil:
 		e.Fault = &tool.Fault{Part: "transcript", Kind: r.TranscriptStopped.Kind, Reason: r.TranscriptStopped.Reason}
 	case r.TurnExtended != nil:
-		e.Extended = &tool.Extended{TurnSeq: r.TurnExtended.TurnSeq}
+		x := r.TurnExtended
+		e.Extended = &tool.Extended{TurnSeq: x.TurnSeq, TurnText: x.TurnText, Text: x.SoFar, Speaker: nameOf(x.Speaker)}
 	case r.Interrupted != nil:
 		e.Speech = speechOf(r.Interrupted)
 	case r.Speech != nil:
@@ -116,9 +117,16 @@ func speechOf(r *wire.SpeechResult) *tool.Speech {
 		state = "playing"
 	}
 	return &tool.Speech{
-		Utterance: r.ID, Kind: "speak", State: state, DurationS: r.DurationS, CutBy: r.CutBy, BargeIn: r.CutBy == "barge-in",
-		Said: r.Said, Unsaid: r.Unsaid, MuteError: r.MuteError, MicOpen: r.MicOpen,
+		Utterance: r.ID, Kind: r.Kind, State: state, DurationS: r.DurationS, CutBy: r.CutBy, BargeIn: r.BargeIn, CutAfter: int(r.CutAfterMS),
+		GapMS: int(r.GapMS), Said: r.Said, Unsaid: r.Unsaid, By: nameOf(r.By), MuteError: r.MuteError, MicOpen: r.MicOpen, Proof: (*tool.Proof)(r.Proof),
 	}
+}
+
+func nameOf(s *transcript.Speaker) string {
+	if s == nil {
+		return ""
+	}
+	return s.Name
 }
 
 func chat(c wire.Chat, at time.Time) *tool.ChatMessage {

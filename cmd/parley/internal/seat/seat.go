@@ -17,7 +17,9 @@ import (
 	"parley/meeting/keeper"
 	"parley/meeting/wire"
 	"parley/platforms"
+	"parley/speech/settings"
 	"parley/store"
+	"parley/tenant"
 	"parley/tool"
 )
 
@@ -42,10 +44,15 @@ type Options struct {
 	Name              string // default name
 	Owner             string
 	OnAnnounceFailure string
-	Silence           time.Duration
-	Voice             string
-	Account           string
-	Sandbox           bool
+	// Speech keeps the tenants' speech settings; SpeechEnv are the service's own, by name.
+	Speech    *settings.Store
+	SpeechEnv map[string]string
+	// TTSURL is the HTTP service of the supertonic backend; empty: there is none.
+	TTSURL string
+	// AudioFile finds an uploaded sound by its id; nil: there are no uploads.
+	AudioFile func(ctx context.Context, t tenant.ID, id string) (path string, err error)
+	Account   string
+	Sandbox   bool
 	// NoTracks hears the mix only, and knows who speaks by the page's marks alone.
 	NoTracks bool
 	Chromium string
@@ -95,6 +102,10 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 			return tool.Status{}, tool.Fail(tool.CodeSpeechUnavailable, "what", why)
 		}
 	}
+	speech, err := s.speech(by.Tenant.ID)
+	if err != nil {
+		return tool.Status{}, tool.Fail(tool.CodeStore).Because(err)
+	}
 	permit := func(name string) bool { return slices.Contains(a.Permits, name) }
 	start := wire.Start{
 		Link: link.URL, Platform: platform.Name, Name: displayName(a.Name, s.o.Name), Owner: s.o.Owner, DryRun: a.DryRun,
@@ -112,12 +123,13 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 			AloneAfter: int64(a.AloneLeaveSec) * 1000, AloneAtFirst: max(int64(a.AloneLeaveSec)*1000, 120_000),
 		},
 		Paths:   wire.Paths{Models: s.o.Models},
-		Speech:  wire.Speech{RunDir: s.o.SpeechRun, Lang: a.Lang, SilenceMS: s.o.Silence.Milliseconds(), Voice: s.o.Voice, NoTracks: s.o.NoTracks},
+		Speech:  s.wireSpeech(speech),
 		Account: s.o.Account, Sandbox: s.o.Sandbox, Browser: wire.Browser{Path: s.o.Chromium},
 	}
 	if start.Extra, err = station.Carry(link); err != nil {
 		return tool.Status{}, tool.Fail(tool.CodeInternal).Because(err)
 	}
+	start.Speech.Lang = a.Lang
 	if a.VADSilence != nil {
 		start.Speech.SilenceMS = int64(*a.VADSilence * 1000)
 	}
@@ -218,6 +230,9 @@ func (s *Seat) refusal(w *wire.Error, id, command string) error {
 	case wire.CodeBadInput:
 		return tool.Fail(tool.CodeBadArgument, "what", w.Text)
 	case wire.CodeUnavailable:
+		if command == "speak" || command == "mute" {
+			return tool.Fail(tool.CodeMicrophoneBlocked, "what", w.Text)
+		}
 		return tool.Fail(tool.CodeUnsupported, "platform", "This meeting", "what", w.Text)
 	case wire.CodeUncertain:
 		if command == "chat_send" {

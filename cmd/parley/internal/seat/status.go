@@ -16,7 +16,7 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 		Recording: st.Recording, RecordingSeconds: st.RecordingSeconds, RecordingState: recordingState(st),
 		RecordingGapS: st.RecordingGapS, RecordingPath: st.RecordingPath, RecordingBytes: st.RecordingBytes,
 		Optout: st.Objected, SpeakerLabels: st.Speakers, Microphone: st.Microphone, Camera: st.Camera,
-		MicOpen: st.MicOpen, MuteError: st.MuteError, HandUp: st.HandUp, Speaking: st.Speaking != "",
+		MicOpen: st.MicOpen, MuteError: st.MuteError, HostMuted: st.HostMuted, HandUp: st.HandUp, Speaking: st.Speaking != "",
 		Warnings: st.Warnings, DurationS: st.DurationS, Next: st.Next,
 	}
 	if st.Reason != "" {

@@ -29,6 +29,8 @@ var layers = []struct {
 	{"tool", 6}, {"fleet", 6}, {"guard/choke", 6},
 	{"mcp", 7}, {"control", 7}, {"dashboard", 7},
 	{"cmd", 8},
+	// An example is somebody else's program: it has nothing of ours but what the examples share.
+	{"examples", 0}, {"examples/internal", 8},
 }
 
 // forbidden names imports that no layer number catches, with the reason.

@@ -229,3 +229,9 @@ func (f *Meetings) Prefers(string) channel.Preferences {
 }
 
 var _ channel.Meetings = (*Meetings)(nil)
+
+// Drafted is the draft that waits.
+func (f *Meetings) Drafted(id string) (text string) {
+	f.with(id, func(m *meeting) { text = m.talk.draft.Text })
+	return text
+}

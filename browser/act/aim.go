@@ -39,7 +39,9 @@ type aimOptions struct {
 	at []float64
 	// disabled takes disabled elements too: the mouse can rest on them.
 	disabled bool
-	ready    string // what the element has to become, for errors; empty means "clickable"
+	// unwatched leaves the watch that another element has.
+	unwatched bool
+	ready     string // what the element has to become, for errors; empty means "clickable"
 }
 
 // aim waits until the element can be hit.
@@ -127,7 +129,7 @@ type aimAnswer struct {
 }
 
 func (s *seeker) aimOnce(ctx context.Context, e element, o aimOptions) (got aimAnswer, err error) {
-	arg := map[string]any{"id": e.id, "ms": min(s.left(), slice).Milliseconds(), "disabledToo": o.disabled, "field": s.field, "options": s.options}
+	arg := map[string]any{"id": e.id, "ms": min(s.left(), slice).Milliseconds(), "disabledToo": o.disabled, "watch": !o.unwatched, "field": s.field, "options": s.options}
 	if e.id == 0 {
 		arg["q"] = s.query()
 	} else {

@@ -42,7 +42,7 @@ type ClickOptions struct {
 const (
 	// hearLimit is how long the page may take to tell that it received a press; a page that is busy has longer, since
 	// the question waits behind what keeps it busy.
-	hearLimit = 400 * time.Millisecond
+	hearLimit = 1500 * time.Millisecond
 	// blockedTries is how often a press that would have met something else is tried again.
 	blockedTries = 6
 )
@@ -133,6 +133,11 @@ func strike(ctx context.Context, p *browser.Page, a aimed, o ClickOptions, mods 
 	move := mouse(proto.InputDispatchMouseEventTypeMouseMoved, a.x, a.y)
 	move.Modifiers = mods
 	p.Post(move)
+	if a.frame.Parent != nil {
+		if err := reach(ctx, p, a, move); err != nil {
+			return settled(r, err)
+		}
+	}
 	for n := 1; n <= max(o.Count, 1) && err == nil && !r.blocked(); n++ {
 		down := mouse(proto.InputDispatchMouseEventTypeMousePressed, a.x, a.y)
 		down.Button, down.ClickCount, down.Modifiers = button, n, mods
@@ -157,6 +162,24 @@ func strike(ctx context.Context, p *browser.Page, a aimed, o ClickOptions, mods 
 		last.Blocked, last.Other = first.Blocked, first.Other
 	}
 	return last, nil
+}
+
+// reachLimit is how long the mouse may take to reach a frame: what was drawn last decides whose it is.
+const reachLimit = 2 * time.Second
+
+// reach moves the mouse until the frame feels it. A press before that would go to the document around it.
+func reach(ctx context.Context, p *browser.Page, a aimed, move proto.InputDispatchMouseEvent) error {
+	for end := time.Now().Add(reachLimit); time.Now().Before(end); {
+		var r received
+		if err := a.run(ctx, "([id, ms], k) => k.moves(id, ms)", []any{a.id, 150}, &r); err != nil || r.Over || r.Gone {
+			return err
+		}
+		move.X += 0.5
+		p.Post(move)
+		move.X -= 0.5
+		p.Post(move)
+	}
+	return nil // the press will tell
 }
 
 // settled turns a document that went away while we asked it into what that means.

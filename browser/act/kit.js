@@ -257,7 +257,7 @@
 	const arm = (id) => {
 		const h = held.get(id);
 		if (!h) return;
-		if (h.disarm) h.disarm();
+		for (const other of held.values()) if (other.disarm) other.disarm();
 		Object.assign(h, { down: false, up: false, click: false, over: false, drag: '', other: '', blocked: false, presses: 0 });
 		const el = h.el, places = new Set([window, el.getRootNode()]);
 		const on = (e) => {
@@ -276,7 +276,8 @@
 			wake(h);
 		};
 		for (const p of places) for (const t of [...DOWN, ...UP, ...MOVE, 'dragstart']) p.addEventListener(t, on, { capture: true, passive: false });
-		h.disarm = () => { for (const p of places) for (const t of [...DOWN, ...UP, ...MOVE, 'dragstart']) p.removeEventListener(t, on, true); h.disarm = null; };
+		h.disarm = () => { for (const p of places) for (const t of [...DOWN, ...UP, ...MOVE, 'dragstart']) p.removeEventListener(t, on, true); clearTimeout(forget); h.disarm = null; };
+		const forget = setTimeout(() => h.disarm && h.disarm(), 20000); // whoever armed it may be gone
 	};
 	const wake = (h) => { if (h.wake) h.wake(); };
 	const waitFor = async (h, ready, ms) => {
@@ -549,6 +550,24 @@
 	const intoView = async (id) => { const el = get(id); if (!el || !el.isConnected) return { problem: 'gone' }; if (!visible(el)) return { problem: 'hidden', by: whyHidden(el) }; scrolled(el, find.box(el)); await frame(); const b = find.box(el); return { ok: !!b && b.bottom > 0 && b.right > 0 && b.top < innerHeight && b.left < innerWidth }; };
 	const rows = (id) => { const n = get(id); if (!n) return {}; const t = n.querySelector('[aria-rowcount]') || n.closest('[aria-rowcount]'); return { total: t ? Number(t.getAttribute('aria-rowcount')) : 0, shown: n.querySelectorAll('[role=row], tr, li, [role=listitem], [role=option]').length, text: n.textContent.length, nodes: n.getElementsByTagName('*').length }; };
 
+	// grows waits for a list at its end to become longer.
+	const grows = async (id, height, ms) => { const n = get(id); return n ? !!(await until(() => n.scrollHeight > height + 1, ms)) : false; };
+	// A drop is watched at its goal.
+	const watchDrop = (id) => {
+		const h = held.get(id);
+		if (!h) return;
+		h.drop = { over: false, drop: false, taken: false };
+		const on = (e) => {
+			if (!reaches(e.composedPath()[0], h.el) && !inside(e.composedPath()[0], h.el)) return;
+			if (e.type === 'drop') h.drop.drop = true; else { h.drop.over = true; setTimeout(() => { if (e.defaultPrevented) h.drop.taken = true; }, 0); }
+			wake(h);
+		};
+		for (const t of ['dragenter', 'dragover', 'drop']) window.addEventListener(t, on, true);
+		h.undrop = () => { for (const t of ['dragenter', 'dragover', 'drop']) window.removeEventListener(t, on, true); };
+	};
+	const wasDropped = async (id, ms) => { const h = held.get(id); if (!h || !h.drop) return {}; await waitFor(h, (h) => h.drop.drop, ms); h.undrop(); return h.drop; };
+	const wentFrom = (id, x, y) => { const el = get(id); const b = el && find.box(el); return !b || x < b.left || x > b.right || y < b.top || y > b.bottom; };
+
 	// where gives the middle of an element, for the mouse to go to without being watched.
 	const middle = (id) => { const el = get(id); const b = el && find.box(el); return b ? { x: b.left + b.width / 2, y: b.top + b.height / 2 } : null; };
 
@@ -557,7 +576,7 @@
 
 	return Object.freeze({
 		visible, hold, get, drop, locate, every, describe, retarget, aim, arm, disarm, pressed, released, moves, through, focus, selectAll, caretToEnd, read, put, valueOf, colour, locale, sliderNow, checked: (id) => checked(get(id)),
-		setOptions, selectedIs, options: (id) => optionsOf(get(id)).map((o) => o.label).slice(0, 60), mark, choice, chosen, scroller, scrollBy, scrollEnd, settled, intoView, rows, middle, state, until,
+		setOptions, selectedIs, options: (id) => optionsOf(get(id)).map((o) => o.label).slice(0, 60), mark, choice, chosen, scroller, scrollBy, scrollEnd, settled, intoView, rows, grows, watchDrop, wasDropped, wentFrom, middle, state, until,
 		inside: (id, outer) => inside(get(id), get(outer)), hasFocus: (id) => !!get(id) && focused(get(id)), brief: (id) => brief(get(id)), active: () => { const a = active(); return a && a !== document.body ? { id: hold(a), ...describe(hold(a)) } : { id: 0, kind: 'none' }; },
 		shownOnce, frame, hitAt: (x, y) => brief(hitAt(x, y)),
 	});

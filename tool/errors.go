@@ -99,6 +99,10 @@ const (
 	CodeRefStale         Code = "ref_stale"
 	CodeRefUnknown       Code = "ref_unknown"
 	CodeRefOtherTab      Code = "ref_other_tab"
+	CodeElementNotReady  Code = "element_not_ready"
+	CodeElementUnfit     Code = "element_unfit"
+	CodeNotTyped         Code = "not_typed"
+	CodeNoOption         Code = "no_option"
 	CodeElementNotFound  Code = "element_not_found"
 	CodeNothingToSee     Code = "nothing_to_see"
 

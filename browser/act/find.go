@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/browser"
@@ -310,4 +311,18 @@ func (s *seeker) shows(ctx context.Context) (bool, error) {
 	}
 	e, _, err := s.look(ctx, frames, 0, false)
 	return e.id != 0, err
+}
+
+// WaitURL waits until the page's address has a part, or with gone no longer has it.
+func WaitURL(ctx context.Context, p *browser.Page, part string, gone bool, limit time.Duration) error {
+	until := time.Now().Add(limit)
+	for strings.Contains(p.URL(), part) == gone {
+		if time.Now().After(until) {
+			return &Error{Err: ErrNotReady, Text: "the address did not change to that within " + seconds(limit)}
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -147,7 +147,11 @@
 		return 'generic';
 	};
 	const roleSelector = (role) => [role, ...(alike[role] || [])].map((r) => `[role~="${CSS.escape(r)}" i]` + (implicitOf.has(r) ? ', ' + implicitOf.get(r) : '')).join(', ');
-	const hasRole = (el, role) => { const r = roleOf(el); return r === role || (alike[role] || []).includes(r); };
+	// A field is whatever takes a value. It is a word of ours among the roles, for forms.
+	const FIELD = 'input:not([type=hidden i], [type=submit i], [type=button i], [type=reset i], [type=image i]), textarea, select, [contenteditable=""], [contenteditable=true i], [contenteditable=plaintext-only i], [role=textbox], [role=searchbox], [role=combobox], [role=listbox], [role=checkbox], [role=switch], [role=radio], [role=slider], [role=spinbutton]';
+	implicitOf.set('field', FIELD);
+	const hasRole = (el, role) => {
+		if (role === 'field') return el.matches(FIELD); const r = roleOf(el); return r === role || (alike[role] || []).includes(r); };
 
 	// shown is the text in an element that a person can read, shadow roots included.
 	const SKIP = /^(SCRIPT|STYLE|TEMPLATE|NOSCRIPT|HEAD|TITLE)$/;

@@ -22,7 +22,7 @@ type Service struct {
 func Tools(m *browser.Manager) []tool.Tool {
 	s := &Service{m: m}
 	var list []tool.Tool
-	for _, part := range [][]tool.Tool{s.sessions(), s.moving(), s.seeing()} {
+	for _, part := range [][]tool.Tool{s.sessions(), s.moving(), s.seeing(), s.acting()} {
 		list = append(list, part...)
 	}
 	return list

@@ -29,6 +29,8 @@ type Meetings interface {
 	// Recording finds the file of a finished recording. It fails with CodeRecordingWriting before the worker
 	// reported it closed, and with CodeNoRecording once it is deleted or where there never was one.
 	Recording(ctx context.Context, t tenant.ID, meeting string) (RecordingFile, error)
+	// Consent is the consent ledger of a meeting. It outlives the recording.
+	Consent(ctx context.Context, t tenant.ID, meeting string) (Ledger, error)
 
 	// The commands return when the meeting did it, or could not.
 	Answer(ctx context.Context, t tenant.ID, a AnswerArgs) (Answered, error)
@@ -171,6 +173,32 @@ type Announced struct {
 	Reason   string   `json:"reason,omitempty" doc:"Why it did not reach everyone: chat-restricted, chat-unavailable, sent-privately, not-sent, not-confirmed, host-unreachable."`
 	Failures []string `json:"failures,omitempty" arg:"untrusted" doc:"What each attempt ran into."`
 	Late     bool     `json:"late,omitempty" doc:"It was said again, to people who came later."`
+}
+
+// Ledger is who was told what, how and when; who objected; what was deleted. It holds no content.
+type Ledger struct {
+	Meeting string        `json:"meeting_id" doc:"The meeting."`
+	Entries []LedgerEntry `json:"entries" doc:"In the order in which they happened."`
+}
+
+// LedgerEntry is a line of the consent ledger.
+type LedgerEntry struct {
+	At      time.Time      `json:"at" doc:"When."`
+	What    string         `json:"what" doc:"announced, announce-failed, not-announced, present, joined-late, recording-started, recording-stopped, objection, deletion-asked, deleted, delete-failed, confirmed, confirm-failed."`
+	How     string         `json:"how,omitempty" doc:"chat, host, voice, tool or none."`
+	SentTo  string         `json:"sent_to,omitempty" doc:"everyone, host, none or failed."`
+	Text    string         `json:"text,omitempty" doc:"Which announcement it was, by its name; custom is one of the tenant's own."`
+	TextSum string         `json:"text_sha256,omitempty" doc:"The SHA-256 of what was sent, so that the wording can be proven."`
+	People  []LedgerPerson `json:"people,omitempty" doc:"Whom the page showed at that moment; for an objection, who objected."`
+	Count   int            `json:"count,omitempty" doc:"How many others the page counted."`
+	Lang    string         `json:"lang,omitempty" doc:"Language of an objection."`
+	Reason  string         `json:"reason,omitempty" doc:"Why it failed, or why nobody was told."`
+}
+
+// LedgerPerson is somebody as the page named them.
+type LedgerPerson struct {
+	ID   string `json:"id,omitempty" arg:"untrusted" doc:"The page's id."`
+	Name string `json:"name,omitempty" arg:"untrusted" doc:"The shown name."`
 }
 
 // Transcribe is how the live transcript is doing.

@@ -222,6 +222,17 @@ func Table(m Meetings, links Linker, forget ...Forget) []Tool {
 				return r, err
 			},
 		}),
+		New(Spec[MeetingArgs, Ledger]{
+			Tool: meeting(Tool{
+				Name: "meeting_consent", Title: "The consent ledger", ReadOnly: true,
+				Doc: "Who was told what, how and when at a meeting, who objected, and the receipts of deletions. " +
+					"It holds no chat and no speech, is there while the meeting runs, and stays when the recording goes.",
+				Errors: []Code{CodeMeetingNotFound},
+			}),
+			Run: func(ctx context.Context, c Caller, a MeetingArgs) (Ledger, error) {
+				return m.Consent(ctx, c.Tenant.ID, a.Meeting)
+			},
+		}),
 		New(Spec[MeetingArgs, RecordingLink]{
 			Tool: Tool{
 				Name: "recording_get", Title: "Fetch a recording", ReadOnly: true, Ephemeral: true,

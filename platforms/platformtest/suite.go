@@ -52,6 +52,8 @@ type Config struct {
 	NoLobby bool
 	// NoHosts says that the page shows nobody as the host.
 	NoHosts bool
+	// Parts is the longest message that goes out whole; longer ones go out in parts. Zero: no bound.
+	Parts int
 	// NotAMeeting is a link of the platform that leads to a page which is no meeting; the zero value leaves the case out.
 	NotAMeeting platforms.Link
 }

@@ -55,6 +55,21 @@ type meeting struct {
 	talk    talk
 }
 
+// Consent implements tool.Meetings: the announcement, and the deletion where there was one.
+func (f *Meetings) Consent(_ context.Context, t tenant.ID, id string) (tool.Ledger, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m, err := f.find(t, id)
+	if err != nil {
+		return tool.Ledger{}, err
+	}
+	l := tool.Ledger{Meeting: id, Entries: []tool.LedgerEntry{{At: *m.status.RequestedAt, What: "announced", How: "chat", SentTo: "everyone"}}}
+	if m.deleted {
+		l.Entries = append(l.Entries, tool.LedgerEntry{At: time.Now(), What: "deleted", How: "tool"})
+	}
+	return l, nil
+}
+
 // Join implements tool.Meetings.
 func (f *Meetings) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.Status, error) {
 	if !strings.HasPrefix(a.URL, "http://") && !strings.HasPrefix(a.URL, "https://") {

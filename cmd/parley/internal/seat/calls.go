@@ -173,6 +173,23 @@ func (s *Seat) Recording(ctx context.Context, t tenant.ID, id string) (tool.Reco
 	return tool.RecordingFile{Path: f.Path, Bytes: f.Bytes, Seconds: f.Seconds, Name: filepath.Base(f.Path), MIME: "audio/ogg"}, nil
 }
 
+// Consent is the consent ledger of a meeting.
+func (s *Seat) Consent(ctx context.Context, t tenant.ID, id string) (tool.Ledger, error) {
+	entries, err := s.o.Keeper.Consent(ctx, t, id)
+	if err != nil {
+		return tool.Ledger{}, s.fail(err, id)
+	}
+	l := tool.Ledger{Meeting: id, Entries: make([]tool.LedgerEntry, 0, len(entries))}
+	for _, e := range entries {
+		line := tool.LedgerEntry{At: e.At, What: e.What, How: e.How, SentTo: e.SentTo, Text: e.Text, TextSum: e.TextSum, Count: e.Count, Lang: e.Lang, Reason: e.Reason}
+		for _, p := range e.People {
+			line.People = append(line.People, tool.LedgerPerson(p))
+		}
+		l.Entries = append(l.Entries, line)
+	}
+	return l, nil
+}
+
 func (s *Seat) command(ctx context.Context, t tenant.ID, id string, c wire.Command) (wire.Answer, error) {
 	if d, ok := ctx.Deadline(); ok {
 		c.TimeoutMS = max(1, time.Until(d).Milliseconds()-250) // the answer has to come before the caller gives up

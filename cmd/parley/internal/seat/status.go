@@ -111,7 +111,7 @@ func people(list []wire.Person) []tool.Person {
 }
 
 func announced(a *wire.Announced) *tool.Announced {
-	return &tool.Announced{Mode: a.Mode, SentTo: a.SentTo, Reason: a.Reason, Failures: a.Failures}
+	return &tool.Announced{Mode: a.Mode, SentTo: a.SentTo, Reason: a.Reason, Failures: a.Failures, Late: a.Late}
 }
 
 func question(q *wire.Question, at time.Time) *tool.Question {

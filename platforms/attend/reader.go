@@ -140,7 +140,7 @@ func (r *reader) note(st *State, s *Shown) {
 			m.Own = true
 			continue
 		}
-		if !m.Own && (m.Sender != "" && m.Sender == st.name || slices.Contains(st.sending, Fold(m.Text)) && !r.known(m.Sender)) {
+		if !m.Own && (m.Sender != "" && m.Sender == st.name || !r.heard[m.ID] && slices.Contains(st.sending, Fold(m.Text)) && !r.known(m.Sender)) {
 			m.Own = true // the page may call us by a word for "you" that we do not know
 		}
 		if !m.Own {

@@ -54,7 +54,7 @@
 	const TIME = /^\d{1,2}[:.]\d{2}(\s*[ap]\.?m\.?)?$/i;
 	// The sender stands once above all rows of a group: the nearest text above that is no row and no time.
 	const senderOf = (row, text) => {
-		for (let group = row, depth = 0; group && depth < 6; group = group.parentElement, depth++) {
+		for (let group = row.parentElement, depth = 0; group && depth < 6; group = group.parentElement, depth++) {
 			const before = [];
 			for (const el of group.children) {
 				if (el === row || el.contains(row) || el.matches('[data-message-id]') || el.querySelector('[data-message-id]')) break;
@@ -62,7 +62,7 @@
 			}
 			const said = before.map((s) => c.line(s)).find((s) => s && !TIME.test(s) && s !== text);
 			if (said) return said;
-			if (group !== row && group.querySelectorAll('[data-message-id]').length > 1 && group.parentElement && group.parentElement.querySelector('[data-message-id]') !== group.querySelector('[data-message-id]')) break;
+			if (group.querySelectorAll('[data-message-id]').length > 1 && group.parentElement && group.parentElement.querySelector('[data-message-id]') !== group.querySelector('[data-message-id]')) break;
 		}
 		return '';
 	};

@@ -17,7 +17,9 @@ import (
 // Stand is a stand-in page as the stage of a test: its people are simulated, its page is told what to show.
 type Stand struct {
 	*standin.Server
-	link platforms.Link
+	// PageID is the id that the page gives to a seat.
+	PageID func(standin.Seat) string
+	link   platforms.Link
 
 	mu     sync.Mutex
 	people int
@@ -53,11 +55,6 @@ func (s *Stand) Link() platforms.Link { return s.link }
 // Host gives the person of the scenario who may let in, or brings one in.
 func (s *Stand) Host(t *testing.T, name string) Participant {
 	t.Helper()
-	for _, p := range s.State().People {
-		if p.Name == name {
-			return &actor{stand: s, seat: p}
-		}
-	}
 	return s.come(t, name, "host")
 }
 
@@ -94,8 +91,13 @@ type actor struct {
 	seat  standin.Seat
 }
 
-// ID is not known before the page shows it: stand-ins make ids as their platforms do.
-func (a *actor) ID() string { return "" }
+// ID is theirs on the page.
+func (a *actor) ID() string {
+	if a.stand.PageID == nil {
+		return ""
+	}
+	return a.stand.PageID(a.seat)
+}
 
 func (a *actor) do(ctx context.Context, act standin.Action) error {
 	act.Who = a.seat.Name

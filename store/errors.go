@@ -63,7 +63,7 @@ func explain(path, op string, err error) error {
 	switch {
 	case err == nil, errors.As(err, &done):
 		return err
-	case errors.Is(err, ErrNotFound), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrStale), errors.Is(err, ErrTooMany), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	e := &Error{Kind: Failed, Path: path, Op: op, Err: err}

@@ -39,6 +39,12 @@ type Store struct {
 	Idempotency Idempotency
 	Usage       Usage
 	Grants      Grants
+
+	// What the control endpoint manages.
+	Bookmarks       Bookmarks
+	TabSets         TabSets
+	ControlSettings ControlSettings
+	Credentials     Credentials
 }
 
 // Open opens the store of a data folder, making folder (0700) and file (0600) where they are missing, and
@@ -69,6 +75,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	db.SetMaxIdleConns(2)
 	s := &Store{db: db, path: path}
 	s.Meetings, s.Links, s.Idempotency, s.Usage, s.Grants = Meetings{s}, Links{s}, Idempotency{s}, Usage{s}, Grants{s}
+	s.Bookmarks, s.TabSets, s.ControlSettings, s.Credentials = Bookmarks{s}, TabSets{s}, ControlSettings{s}, Credentials{s}
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -1,0 +1,1 @@
+(arg, kit) => { scrollBy({ left: arg.x, top: arg.y, behavior: 'instant' }); return { done: true }; }

@@ -14,9 +14,9 @@ type Authority struct {
 
 // Policy is one party's limits: the global policy, a group's or a profile's.
 type Policy struct {
-	Enabled bool
-	Scopes  []Scope
-	Hosts   []string // empty inherits the browser's destinations
+	Enabled bool     `json:"enabled"`
+	Scopes  []Scope  `json:"scopes"`
+	Hosts   []string `json:"allowedHosts,omitempty"` // empty inherits the browser's destinations
 }
 
 // Authority is what the policy alone permits.

@@ -15,8 +15,9 @@ type Grant struct {
 	ID         string    `json:"id"` // as wire.Principal's
 	Name       string    `json:"name"`
 	Enabled    bool      `json:"enabled"`
-	Scopes     []Scope   `json:"scopes"` // empty grants nothing
-	Hosts      []string  `json:"hosts"`  // further narrows the hosts; empty leaves the policy's
+	Group      string    `json:"group,omitempty"` // whose limits hold as well; empty is none
+	Scopes     []Scope   `json:"scopes"`          // empty grants nothing
+	Hosts      []string  `json:"hosts"`           // further narrows the hosts; empty leaves the policy's
 	Expires    time.Time `json:"expires"`
 	Generation uint64    `json:"generation"` // raised to rotate the credential; from 1
 }
@@ -29,8 +30,9 @@ func (g Grant) Principal() wire.Principal {
 // ErrGrant says that a published grant cannot be taken.
 var ErrGrant = errors.New("the grant is not well-formed")
 
-// Check refuses a grant with a wrong id, generation 0, no expiry, or a scope the table does not know.
-func (g Grant) Check() error {
+// Check refuses a grant with a wrong id, generation 0, no expiry, or a scope that is neither in the table nor known; nil
+// knows no others.
+func (g Grant) Check(known func(string) bool) error {
 	switch {
 	case !g.Principal().Valid():
 		return fmt.Errorf("%w: the id takes 1 to %d of a-z 0-9 . _ -", ErrGrant, wire.MaxPrincipal)
@@ -40,7 +42,7 @@ func (g Grant) Check() error {
 		return fmt.Errorf("%w: %s: it has no expiry", ErrGrant, g.ID)
 	}
 	for _, s := range g.Scopes {
-		if _, ok := Lookup(string(s)); !ok {
+		if _, ok := Lookup(string(s)); !ok && (known == nil || !known(string(s))) {
 			return fmt.Errorf("%w: %s: no action %q", ErrGrant, g.ID, s)
 		}
 	}
@@ -57,14 +59,14 @@ type Book struct {
 
 // Reconcile takes a publication in whole: what it does not name is revoked. A grant below the highest generation seen is
 // remembered as it is and never live. It returns the principals whose work must be aborted, in order of id.
-// A publication with one bad grant or one id twice changes nothing.
-func (b Book) Reconcile(published []Grant, now time.Time) (Book, []wire.Principal, error) {
+// A publication with one bad grant or one id twice changes nothing. known is as in Grant.Check.
+func (b Book) Reconcile(published []Grant, known func(string) bool, now time.Time) (Book, []wire.Principal, error) {
 	next := Book{Grants: map[string]Grant{}, Seen: maps.Clone(b.Seen)}
 	if next.Seen == nil {
 		next.Seen = map[string]uint64{}
 	}
 	for _, g := range published {
-		if err := g.Check(); err != nil {
+		if err := g.Check(known); err != nil {
 			return b, nil, err
 		}
 		if _, twice := next.Grants[g.ID]; twice {

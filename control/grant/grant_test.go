@@ -35,7 +35,7 @@ func TestWhichGrantsLive(t *testing.T) {
 	} {
 		g := published("a", 3)
 		c.change(&g)
-		b, _, err := Book{}.Reconcile([]Grant{g}, t0)
+		b, _, err := Book{}.Reconcile([]Grant{g}, nil, t0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,13 +46,13 @@ func TestWhichGrantsLive(t *testing.T) {
 }
 
 func TestReconcileKillsWhatIsGoneAndSparesThePeers(t *testing.T) {
-	b, dead, err := Book{}.Reconcile([]Grant{published("a", 1), published("b", 1), published("c", 1), published("d", 1)}, t0)
+	b, dead, err := Book{}.Reconcile([]Grant{published("a", 1), published("b", 1), published("c", 1), published("d", 1)}, nil, t0)
 	if err != nil || len(dead) != 0 {
 		t.Fatal(dead, err)
 	}
 	off := published("d", 1)
 	off.Enabled = false
-	next, dead, err := b.Reconcile([]Grant{published("a", 1), published("b", 2), off}, t0)
+	next, dead, err := b.Reconcile([]Grant{published("a", 1), published("b", 2), off}, nil, t0)
 	want := []wire.Principal{{ID: "b", Generation: 1}, {ID: "c", Generation: 1}, {ID: "d", Generation: 1}}
 	if err != nil || !reflect.DeepEqual(dead, want) {
 		t.Errorf("dead %v, %v", dead, err)
@@ -67,7 +67,7 @@ func TestReconcileKillsWhatIsGoneAndSparesThePeers(t *testing.T) {
 }
 
 func TestAnOlderGenerationNeverComesBack(t *testing.T) {
-	b, _, err := Book{}.Reconcile([]Grant{published("a", 5)}, t0)
+	b, _, err := Book{}.Reconcile([]Grant{published("a", 5)}, nil, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,32 +83,32 @@ func TestAnOlderGenerationNeverComesBack(t *testing.T) {
 	if _, ok := again.Live(wire.Principal{ID: "a", Generation: 5}, t0); !ok {
 		t.Error("the stored grant is dead")
 	}
-	old, _, err := again.Reconcile([]Grant{published("a", 4)}, t0)
+	old, _, err := again.Reconcile([]Grant{published("a", 4)}, nil, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := old.Live(wire.Principal{ID: "a", Generation: 4}, t0); ok {
 		t.Error("generation 4 lives after 5 was seen")
 	}
-	gone, _, err := old.Reconcile(nil, t0)
+	gone, _, err := old.Reconcile(nil, nil, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, _, err := gone.Reconcile([]Grant{published("a", 4)}, t0)
+	back, _, err := gone.Reconcile([]Grant{published("a", 4)}, nil, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := back.Live(wire.Principal{ID: "a", Generation: 4}, t0); ok {
 		t.Error("generation 4 lives after the id was gone for a while")
 	}
-	revoked, _, err := again.Revoke("a").Reconcile([]Grant{published("a", 5)}, t0)
+	revoked, _, err := again.Revoke("a").Reconcile([]Grant{published("a", 5)}, nil, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := revoked.Live(wire.Principal{ID: "a", Generation: 5}, t0); ok {
 		t.Error("a revoked grant lives when it is published again")
 	}
-	renewed, _, err := revoked.Reconcile([]Grant{published("a", 6)}, t0)
+	renewed, _, err := revoked.Reconcile([]Grant{published("a", 6)}, nil, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestAnOlderGenerationNeverComesBack(t *testing.T) {
 }
 
 func TestBadPublicationsChangeNothing(t *testing.T) {
-	b, _, err := Book{}.Reconcile([]Grant{published("a", 1)}, t0)
+	b, _, err := Book{}.Reconcile([]Grant{published("a", 1)}, nil, t0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestBadPublicationsChangeNothing(t *testing.T) {
 	} {
 		bad := published("b", 1)
 		change(&bad)
-		next, dead, err := b.Reconcile([]Grant{published("a", 2), bad}, t0)
+		next, dead, err := b.Reconcile([]Grant{published("a", 2), bad}, nil, t0)
 		if !errors.Is(err, ErrGrant) || dead != nil || !reflect.DeepEqual(next, b) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -137,7 +137,7 @@ func TestBadPublicationsChangeNothing(t *testing.T) {
 }
 
 func TestIssueNeedsTheVeryGrant(t *testing.T) {
-	b, _, err := Book{}.Reconcile([]Grant{published("a", 2)}, t0)
+	b, _, err := Book{}.Reconcile([]Grant{published("a", 2)}, nil, t0)
 	if err != nil {
 		t.Fatal(err)
 	}

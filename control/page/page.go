@@ -14,7 +14,7 @@ var files embed.FS
 
 // Scripts are the fixed scripts.
 func Scripts() []tabs.Script {
-	return []tabs.Script{tabs.Read, tabs.Inspect, tabs.Scroll, tabs.Click, tabs.Type, tabs.Select, tabs.Check, tabs.Forms, tabs.Fill, tabs.Watch}
+	return []tabs.Script{tabs.Read, tabs.Inspect, tabs.Scroll, tabs.Click, tabs.Type, tabs.Select, tabs.Check, tabs.Forms, tabs.Fill, tabs.Look}
 }
 
 var sources = func() map[tabs.Script]string {

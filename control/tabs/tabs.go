@@ -97,8 +97,8 @@ type Browser interface {
 	Picture(ctx context.Context, id, document string) ([]byte, error)
 	// Structure looks at what our scripts cannot see.
 	Structure(ctx context.Context, id, document string) (Structure, error)
-	// Offer arms one allowance for the next native form submission of the tab; nil takes it back.
-	Offer(ctx context.Context, id string, a Allowance) error
+	// Watch lets a judge look at the tab's requests from now on, instead of the one before; nil takes it back.
+	Watch(ctx context.Context, id string, j Judge) error
 }
 
 // Restriction is what a grant adds to a tab's own limits.
@@ -137,14 +137,26 @@ const (
 	Worker     Kind = "worker"     // of a service or shared worker
 )
 
-// Allowance judges one native submission. Claim is asked with the first request that could be it, and never again.
-type Allowance interface {
-	// Claim says whether the request may go with what is in it.
-	Claim(r Request) bool
-	// Done tells how the request ended: the status of its answer, or 0 when there was none.
+// Verdict is what a Judge says about a request.
+type Verdict int
+
+// The verdicts.
+const (
+	Ignore Verdict = iota // no concern of the judge's: the usual rules hold
+	Allow                 // it may go as it is, usual rules about its destination aside
+	Refuse                // it must not go
+)
+
+// Judge looks at every request of a tab into which credentials were put, until the tab's document has gone and the
+// judge is taken back. Its methods may be called by several goroutines at once and return at once.
+type Judge interface {
+	// Judge is asked before a request goes.
+	Judge(r Request) Verdict
+	// Redirect is asked before a redirect of an allowed request is followed: with the answer's status, and with the
+	// method and address that would follow.
+	Redirect(status int, method, address string) bool
+	// Done tells how an allowed request ended: the status of its answer, or 0 when there was none.
 	Done(status int)
-	// Redirect says whether a redirect of it may be followed: never with its body.
-	Redirect(status int, method, url string) bool
 }
 
 // Script names one of the fixed scripts.
@@ -161,7 +173,7 @@ const (
 	Check   Script = "check"
 	Forms   Script = "forms"
 	Fill    Script = "fill"
-	Watch   Script = "watch"
+	Look    Script = "watch"
 )
 
 // Encode writes a script's argument so that it is data wherever it stands: in a script, too.

@@ -41,7 +41,7 @@ type tab struct {
 	history []string
 	at      int
 	limit   tabs.Restriction
-	offer   tabs.Allowance
+	judge   tabs.Judge
 }
 
 func (b *Browser) enter(ctx context.Context, call, id string) error {
@@ -139,12 +139,12 @@ func (b *Browser) Drop(id string) {
 	b.tabs = slices.DeleteFunc(b.tabs, func(t *tab) bool { return t.ID == id })
 }
 
-// Offered is the allowance that is armed for a tab.
-func (b *Browser) Offered(id string) tabs.Allowance {
+// Judge is who looks at a tab's requests.
+func (b *Browser) Judge(id string) tabs.Judge {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.find(id); t != nil {
-		return t.offer
+		return t.judge
 	}
 	return nil
 }
@@ -338,7 +338,7 @@ func (b *Browser) Structure(ctx context.Context, id, document string) (out tabs.
 	return out, err
 }
 
-// Offer implements tabs.Browser.
-func (b *Browser) Offer(ctx context.Context, id string, a tabs.Allowance) error {
-	return b.with(ctx, "Offer", id, "", func(t *tab) error { t.offer = a; return nil })
+// Watch implements tabs.Browser.
+func (b *Browser) Watch(ctx context.Context, id string, j tabs.Judge) error {
+	return b.with(ctx, "Watch", id, "", func(t *tab) error { t.judge = j; return nil })
 }

@@ -90,13 +90,20 @@ func (b Bookmarks) List(ctx context.Context, t tenant.ID) (list []Bookmark, rev 
 // Put adds a bookmark, or changes the one of that id. ErrStale when expected is not the present revision, ErrTooMany when
 // there is no room.
 func (b Bookmarks) Put(ctx context.Context, t tenant.ID, m Bookmark, expected int64) (rev int64, err error) {
-	err = b.s.write(ctx, "keeping a bookmark", func(tx *sql.Tx) error {
+	return b.PutAll(ctx, t, []Bookmark{m}, expected)
+}
+
+// PutAll puts several, or none.
+func (b Bookmarks) PutAll(ctx context.Context, t tenant.ID, all []Bookmark, expected int64) (rev int64, err error) {
+	err = b.s.write(ctx, "keeping bookmarks", func(tx *sql.Tx) error {
 		if rev, err = raise(ctx, tx, t, "bookmarks", expected); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `insert into bookmarks (tenant, id, title, url, folder) values (?,?,?,?,?)
-			on conflict (tenant, id) do update set title = excluded.title, url = excluded.url, folder = excluded.folder`, t, m.ID, m.Title, m.URL, m.Folder); err != nil {
-			return err
+		for _, m := range all {
+			if _, err := tx.ExecContext(ctx, `insert into bookmarks (tenant, id, title, url, folder) values (?,?,?,?,?)
+				on conflict (tenant, id) do update set title = excluded.title, url = excluded.url, folder = excluded.folder`, t, m.ID, m.Title, m.URL, m.Folder); err != nil {
+				return err
+			}
 		}
 		return atMost(ctx, tx, MaxBookmarks, "select count(*) from bookmarks where tenant = ?", t)
 	})

@@ -49,6 +49,7 @@ type file struct {
 	Generation uint64 `json:"generation,string"`
 	Ed25519    []byte `json:"ed25519"`
 	MLDSA87    []byte `json:"mldsa87"`
+	Key        string `json:"key"`    // where the sealing key lies, as keys.Place
 	Sealed     []byte `json:"sealed"` // nonce(12) ‖ AES-256-GCM of the capability(48)
 }
 
@@ -56,7 +57,7 @@ type file struct {
 func (f *file) bound(uid int) []byte {
 	var out []byte
 	for _, b := range [][]byte{[]byte(f.Format), []byte(f.Protocol), []byte(f.Address), f.Instance, []byte(f.Principal),
-		binary.BigEndian.AppendUint64(nil, f.Generation), f.Ed25519, f.MLDSA87, binary.BigEndian.AppendUint64(nil, uint64(uid))} {
+		binary.BigEndian.AppendUint64(nil, f.Generation), f.Ed25519, f.MLDSA87, []byte(f.Key), binary.BigEndian.AppendUint64(nil, uint64(uid))} {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(b)))
 		out = append(out, b...)
 	}
@@ -81,11 +82,11 @@ func aead(key *keys.Key) (cipher.AEAD, error) {
 }
 
 // Encode is the file's text for this account.
-func Encode(address string, e client.Endpoint, key *keys.Key) ([]byte, error) {
-	return encode(address, e, key, os.Geteuid())
+func Encode(address string, e client.Endpoint, place keys.Place, key *keys.Key) ([]byte, error) {
+	return encode(address, e, place, key, os.Geteuid())
 }
 
-func encode(address string, e client.Endpoint, key *keys.Key, uid int) ([]byte, error) {
+func encode(address string, e client.Endpoint, place keys.Place, key *keys.Key, uid int) ([]byte, error) {
 	if err := CheckAddress(address); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func encode(address string, e client.Endpoint, key *keys.Key, uid int) ([]byte, 
 		return nil, err
 	}
 	f := &file{Format: Format, Protocol: wire.Protocol, Address: address, Instance: e.Instance[:], Principal: e.Principal.ID,
-		Generation: e.Principal.Generation, Ed25519: e.Pins.Ed, MLDSA87: e.Pins.PQ}
+		Generation: e.Principal.Generation, Ed25519: e.Pins.Ed, MLDSA87: e.Pins.PQ, Key: string(place)}
 	a, err := aead(key)
 	if err != nil {
 		return nil, err
@@ -152,21 +153,36 @@ func decode(text []byte, key *keys.Key, uid int) (string, client.Endpoint, error
 }
 
 // Write puts the connection file into a protected folder, whole or not at all.
-func Write(dir *keys.Files, name, address string, e client.Endpoint, key *keys.Key) error {
-	text, err := Encode(address, e, key)
+func Write(dir *keys.Files, name, address string, e client.Endpoint, place keys.Place, key *keys.Key) error {
+	text, err := Encode(address, e, place, key)
 	if err != nil {
 		return err
 	}
 	return dir.Set(name, text)
 }
 
-// Read reads the connection file from a protected folder. What it names may be dead, or another's port by now: only a
-// challenge signed by the pinned keys is to be believed.
-func Read(dir *keys.Files, name string, key *keys.Key) (address string, e client.Endpoint, err error) {
+// Read reads the connection file from a protected folder, with the key from the place it names. What it names may be dead,
+// or another's port by now: only a challenge signed by the pinned keys is to be believed.
+func Read(dir *keys.Files, name string) (address string, e client.Endpoint, err error) {
 	text, err := dir.Get(name)
 	if err != nil {
 		return "", client.Endpoint{}, fmt.Errorf("read the connection: %w", err)
 	}
+	var f struct {
+		Key keys.Place `json:"key"`
+	}
+	if json.Unmarshal(text, &f) != nil {
+		return "", client.Endpoint{}, ErrFormat
+	}
+	ring, keyName, err := f.Key.Open()
+	if err != nil {
+		return "", client.Endpoint{}, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	key, err := keys.Load(ring, keyName)
+	if err != nil {
+		return "", client.Endpoint{}, fmt.Errorf("%w: %w", ErrSealed, err)
+	}
+	defer key.Wipe()
 	return Decode(text, key)
 }
 

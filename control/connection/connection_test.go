@@ -23,7 +23,10 @@ func endpoint(t testing.TB) client.Endpoint {
 	return client.Endpoint{Pins: id.Pins(), Instance: wire.Instance{1}, Principal: wire.Principal{ID: "agent", Generation: 1<<63 + 1}, Capability: &wire.Capability{1, 2, 3}}
 }
 
-const address = "127.0.0.1:41234"
+const (
+	address = "127.0.0.1:41234"
+	place   = keys.Place("files:/home/someone/keys/control-pairing")
+)
 
 func TestAConnectionFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
@@ -31,12 +34,16 @@ func TestAConnectionFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := keys.LoadOrDraw(f, PairingKey)
+	ring, place, err := keys.Protected(filepath.Join(t.TempDir(), "keys"), PairingKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keys.LoadOrDraw(ring, PairingKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := endpoint(t)
-	if err := Write(f, Name, address, e, key); err != nil {
+	if err := Write(f, Name, address, e, place, key); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, Name))
@@ -49,15 +56,28 @@ func TestAConnectionFile(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, Name)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	got, back, err := Read(f, Name, key)
+	got, back, err := Read(f, Name)
 	if err != nil || got != address || back.Principal != e.Principal || back.Instance != e.Instance || *back.Capability != *e.Capability ||
 		!bytes.Equal(back.Pins.Ed, e.Pins.Ed) || !bytes.Equal(back.Pins.PQ, e.Pins.PQ) {
 		t.Errorf("read back: %v", err)
 	}
+	// Without its key, and with another in its place, the file opens nothing.
+	if _, err := keys.Rotate(ring, PairingKey); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Read(f, Name); !errors.Is(err, ErrSealed) {
+		t.Errorf("after rotation: %v", err)
+	}
+	if err := ring.Delete(PairingKey); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Read(f, Name); !errors.Is(err, ErrSealed) {
+		t.Errorf("without the key: %v", err)
+	}
 	if err := Remove(f, Name); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Read(f, Name, key); !errors.Is(err, keys.ErrNone) {
+	if _, _, err := Read(f, Name); !errors.Is(err, keys.ErrNone) {
 		t.Errorf("after removal: %v", err)
 	}
 }
@@ -65,7 +85,7 @@ func TestAConnectionFile(t *testing.T) {
 // TestAStolenFileIsUseless: another account has neither the key nor the account the seal is bound to.
 func TestAStolenFileIsUseless(t *testing.T) {
 	key, other := &keys.Key{Secret: [keys.Size]byte{1}}, &keys.Key{Secret: [keys.Size]byte{2}}
-	text, err := encode(address, endpoint(t), key, 1000)
+	text, err := encode(address, endpoint(t), place, key, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +102,7 @@ func TestAStolenFileIsUseless(t *testing.T) {
 
 func TestEveryFieldIsBound(t *testing.T) {
 	key := &keys.Key{Secret: [keys.Size]byte{1}}
-	text, err := encode(address, endpoint(t), key, 1000)
+	text, err := encode(address, endpoint(t), place, key, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,14 +151,14 @@ func TestOnlyLiteralLoopback(t *testing.T) {
 			t.Errorf("%q: %v", a, got)
 		}
 	}
-	if _, err := Encode("localhost:80", endpoint(t), &keys.Key{}); !errors.Is(err, ErrAddress) {
+	if _, err := Encode("localhost:80", endpoint(t), place, &keys.Key{}); !errors.Is(err, ErrAddress) {
 		t.Errorf("written with a name: %v", err)
 	}
 }
 
 func FuzzConnection(f *testing.F) {
 	key := &keys.Key{}
-	text, err := encode(address, endpoint(f), key, 1)
+	text, err := encode(address, endpoint(f), place, key, 1)
 	if err != nil {
 		f.Fatal(err)
 	}

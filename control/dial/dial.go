@@ -112,6 +112,6 @@ func (c *Client) post(ctx context.Context, m client.Message) (_ []byte, status i
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, wire.MaxBody+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, wire.MaxAnswer+1))
 	return body, resp.StatusCode, err
 }

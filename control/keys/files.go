@@ -56,6 +56,9 @@ func OpenFiles(dir string) (*Files, error) {
 	return f, root.Close()
 }
 
+// At is a Ring of a folder that should be there: nothing is made, and every use checks it.
+func At(dir string) *Files { return &Files{dir: dir} }
+
 // open checks the folder anew and holds on to it, so that what is checked is what is used.
 func (f *Files) open() (*os.Root, error) {
 	before, err := os.Lstat(f.dir)
@@ -118,19 +121,22 @@ func checkName(name string) error {
 var errMoved = errors.New("the file was replaced while it was read")
 
 // Get reads a secret; the caller wipes it.
-func (f *Files) Get(name string) ([]byte, error) {
+func (f *Files) Get(name string) ([]byte, error) { return f.GetLong(name, MaxSecret) }
+
+// GetLong is Get for what has at most so many bytes.
+func (f *Files) GetLong(name string, most int) ([]byte, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	for try := 0; ; try++ {
 		// A writer replaces the file, which is no attack; one who does it over and over is not waited for.
-		if secret, err := f.get(name); !errors.Is(err, errMoved) || try == 9 {
+		if secret, err := f.get(name, most); !errors.Is(err, errMoved) || try == 9 {
 			return secret, err
 		}
 	}
 }
 
-func (f *Files) get(name string) (secret []byte, err error) {
+func (f *Files) get(name string, most int) (secret []byte, err error) {
 	root, err := f.open()
 	if err != nil {
 		return nil, err
@@ -169,12 +175,12 @@ func (f *Files) get(name string) (secret []byte, err error) {
 	if err := protected(path, link, false); err != nil {
 		return nil, err
 	}
-	secret, err = io.ReadAll(io.LimitReader(file, MaxSecret+1))
+	secret, err = io.ReadAll(io.LimitReader(file, int64(most)+1))
 	if err != nil {
 		clear(secret)
 		return nil, fmt.Errorf("read the secret %s: %w", name, err)
 	}
-	if len(secret) > MaxSecret {
+	if len(secret) > most {
 		clear(secret)
 		return nil, &UnsafeError{path, "is longer than any secret of ours"}
 	}
@@ -182,12 +188,15 @@ func (f *Files) get(name string) (secret []byte, err error) {
 }
 
 // Set writes a secret beside the old one, makes it durable, and puts it in the old one's place.
-func (f *Files) Set(name string, secret []byte) (err error) {
+func (f *Files) Set(name string, secret []byte) error { return f.SetLong(name, secret, MaxSecret) }
+
+// SetLong is Set for what has at most so many bytes.
+func (f *Files) SetLong(name string, secret []byte, most int) (err error) {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	if len(secret) > MaxSecret {
-		return fmt.Errorf("a secret has at most %d bytes: %w", MaxSecret, fs.ErrInvalid)
+	if len(secret) > most {
+		return fmt.Errorf("a secret has at most %d bytes: %w", most, fs.ErrInvalid)
 	}
 	root, err := f.open()
 	if err != nil {

@@ -81,6 +81,13 @@ func (x *Lease) End() {
 	x.login.Wipe()
 }
 
+// Disarm lets no submission through any more, and goes on holding back the password.
+func (x *Lease) Disarm() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.armed = false
+}
+
 func (x *Lease) tell(p Phase) {
 	if x.terms.Tell != nil {
 		x.terms.Tell(p)

@@ -238,7 +238,7 @@ func TestLimitsOfTheWire(t *testing.T) {
 		t.Errorf("a reply one byte too long: %v", err)
 	}
 	reply, err := sealer.Seal(make([]byte, MaxReply))
-	if err != nil || len(reply) != MaxBody {
+	if err != nil || len(reply) != MaxAnswer {
 		t.Fatalf("the longest reply: %d bytes, %v", len(reply), err)
 	}
 	if plain, err := opener.Open(reply); err != nil || len(plain) != MaxReply {

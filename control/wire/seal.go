@@ -194,7 +194,7 @@ func (o *Opener) Open(body []byte) ([]byte, error) {
 	keys := o.keys
 	o.keys = nil
 	defer keys.wipe()
-	if len(body) > MaxBody {
+	if len(body) > MaxAnswer {
 		return nil, ErrMalformed
 	}
 	r := reader{rest: body}
@@ -202,7 +202,7 @@ func (o *Opener) Open(body []byte) ([]byte, error) {
 	var id RequestID
 	copy(id[:], r.take(RequestIDSize))
 	n := binary.BigEndian.Uint32(r.take(4))
-	if r.bad || n < tagSize || n > MaxBody {
+	if r.bad || n < tagSize || n > MaxAnswer {
 		return nil, ErrMalformed
 	}
 	sealed := r.take(int(n))
@@ -248,7 +248,7 @@ func OpenAction(pins sign.Pins, key *DecapsulationKey, challenge []byte, p Princ
 const replyFixed = 1 + RequestIDSize + 4 + tagSize
 
 // MaxReply is the longest plaintext of a reply.
-const MaxReply = MaxBody - replyFixed
+const MaxReply = MaxAnswer - replyFixed
 
 // Seal seals the reply: version(1) ‖ requestID(16) ‖ length(4) ‖ sealed. It works once, and forgets the keys.
 func (s *Sealer) Seal(plain []byte) ([]byte, error) {

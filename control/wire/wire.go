@@ -23,7 +23,8 @@ const ProofHeader = "Parley-Control"
 
 // Limits of the wire.
 const (
-	MaxBody       = 128 << 10        // bytes of an encrypted body, either way
+	MaxBody       = 128 << 10        // bytes of an encrypted request; of a reply too, unless it holds a picture
+	MaxAnswer     = 3 << 20          // bytes of an encrypted reply with a picture
 	MaxRequest    = 32 << 10         // bytes of a plaintext action
 	Window        = 30 * time.Second // how far a proof's time may be from the endpoint's, either way
 	ChallengeLife = 10 * time.Second // from issue to the last moment of use

@@ -26,6 +26,18 @@ type Record struct {
 	Code      string   // of a failure
 	Took      time.Duration
 	Replayed  bool
+	Agent     *Agent // of a call on the control endpoint; nil otherwise, and of a caller that nobody knows
+}
+
+// Agent says which local agent did what on the control endpoint. Its identity was verified.
+type Agent struct {
+	Action     string `json:"action"`
+	Scope      string `json:"scope"`
+	Outcome    string `json:"outcome"` // authorized, completed, denied, failed, or a phase of a prepared credential
+	Session    string `json:"session,omitempty"`
+	Principal  string `json:"principal_id"`
+	Generation uint64 `json:"credential_generation"`
+	Trace      string `json:"trace,omitempty"`
 }
 
 // entry is a record as it stands in the file; hash comes last and covers all before it.
@@ -45,6 +57,7 @@ type entry struct {
 	Code      string   `json:"code,omitempty"`
 	TookMS    float64  `json:"took_ms,omitempty"`
 	Replayed  bool     `json:"replayed,omitempty"`
+	Agent     *Agent   `json:"agent,omitempty"`
 	Lost      int64    `json:"lost_bytes,omitempty"` // of a line that a crash had torn
 	Hash      string   `json:"hash,omitempty"`
 }
@@ -75,6 +88,9 @@ func (r Record) entry(seq int64, prev string) entry {
 	e := entry{Seq: seq, Prev: prev, At: r.At.UTC().Format(timeForm), Stage: name(r.Stage), Tenant: name(r.Tenant), Token: name(r.Token),
 		Transport: name(r.Transport), Tool: name(r.Tool), Meeting: name(r.Meeting), Effect: name(r.Effect), Approved: r.Approved, Code: name(r.Code),
 		TookMS: float64(r.Took.Microseconds()) / 1000, Replayed: r.Replayed}
+	if a := r.Agent; a != nil {
+		e.Agent = &Agent{Action: name(a.Action), Scope: name(a.Scope), Outcome: name(a.Outcome), Session: name(a.Session), Principal: name(a.Principal), Generation: a.Generation, Trace: name(a.Trace)}
+	}
 	for i, id := range r.Rules {
 		if i == 32 {
 			break

@@ -68,6 +68,9 @@ func (x Entry) ECS() ([]byte, error) {
 	if e.Lost > 0 {
 		own["lost_bytes"] = e.Lost
 	}
+	if e.Agent != nil {
+		own["agent"] = e.Agent
+	}
 	out := object{"@timestamp": e.At, "ecs": object{"version": ECSVersion}, "event": event, "parley": own}
 	if e.Tenant != "" {
 		out["organization"] = object{"id": e.Tenant}
@@ -113,7 +116,13 @@ func (x Entry) CEF(version string) (string, error) {
 	put("act", e.Tool)
 	put("outcome", x.outcome())
 	put("reason", e.Code)
-	put("suid", e.Token)
+	if e.Agent != nil {
+		put("suid", e.Agent.Principal) // the agent's capability, not a person
+		put("flexNumber1", fmt.Sprint(e.Agent.Generation))
+		put("flexNumber1Label", "credential generation")
+	} else {
+		put("suid", e.Token)
+	}
 	put("suser", e.Tenant)
 	put("app", e.Transport)
 	custom := func(n int, label, value string) {
@@ -127,6 +136,10 @@ func (x Entry) CEF(version string) (string, error) {
 	custom(3, "effect", e.Effect)
 	custom(4, "hash", e.Hash)
 	custom(5, "prev", e.Prev)
+	if a := e.Agent; a != nil {
+		custom(6, "agent", strings.TrimSuffix("action "+a.Action+" scope "+a.Scope+" outcome "+a.Outcome+" session "+a.Session, " session "))
+		put("externalId", a.Trace)
+	}
 	put("cn1", fmt.Sprint(e.Seq))
 	put("cn1Label", "sequence")
 	put("cn2", fmt.Sprint(int64(e.TookMS)))

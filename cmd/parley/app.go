@@ -44,6 +44,7 @@ type app struct {
 	server   *mcp.Server
 	board    *mcpl.Board // the meetings' channels; nil where there are no meetings
 	guard    *guard
+	control  *control // nil unless it is switched on
 	engine   *local.Engine
 	// sweeping is the goroutine that forgets what is too old; close waits for its end.
 	sweeping sync.WaitGroup
@@ -61,6 +62,8 @@ type appOptions struct {
 	linksAt string
 	// needToken makes the first token where none is configured.
 	needToken bool
+	// control starts the control endpoint where PARLEY_CONTROL says so.
+	control bool
 }
 
 // newApp opens everything. Close ends it.
@@ -142,6 +145,12 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 		MCPL:       mcpl.Options{NoFallback: !v.Bool("PARLEY_MCPL_FALLBACK")},
 		QueryToken: v.Bool("PARLEY_WS_QUERY_TOKEN"), Links: a.links, Ready: a.store.Ping, Log: a.log,
 	})
+	if err != nil {
+		return nil, err
+	}
+	if o.control {
+		err = a.openControl(ctx, data)
+	}
 	return a, err
 }
 
@@ -368,6 +377,9 @@ func (a *app) serve(ctx context.Context, l net.Listener) error {
 // close ends everything, meetings first and politely.
 func (a *app) close(ctx context.Context) error {
 	var errs []error
+	if a.control != nil {
+		errs = append(errs, a.control.close(ctx))
+	}
 	if a.keeper != nil {
 		errs = append(errs, a.keeper.Shutdown(ctx))
 	}

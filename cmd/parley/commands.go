@@ -11,6 +11,7 @@ func commands() []*command {
 		roomCommand,
 		guestCommand,
 		standinCommand,
+		controlCommand,
 		doctorCommand,
 		benchCommand,
 		modelsCommand,

@@ -57,7 +57,7 @@ a client. /healthz, /readyz and /metrics are there for machines.`,
 		if err != nil {
 			return err
 		}
-		a, err := newApp(ctx, v, appOptions{log: logger(env, v), needToken: true})
+		a, err := newApp(ctx, v, appOptions{log: logger(env, v), needToken: true, control: true})
 		if err != nil {
 			_ = l.Close()
 			return err

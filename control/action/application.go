@@ -52,7 +52,7 @@ func (d *Desk) settings(ctx context.Context, c *Call) (Settings, error) {
 		return Settings{}, err
 	}
 	s := c.Policy.Settings
-	out := Settings{Visible: []string{}, Hidden: slices.Concat([]string{}, s.Hidden), Locked: slices.Concat([]string{}, s.Locked)}
+	out := Settings{Visible: []string{}, Hidden: append([]string{}, s.Hidden...), Locked: append([]string{}, s.Locked...)}
 	for _, name := range publish.Sections() {
 		if !under(s.Hidden, name) {
 			out.Visible = append(out.Visible, name)

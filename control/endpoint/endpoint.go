@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"parley/control/action"
@@ -66,16 +67,13 @@ type Options struct {
 	Desk    *action.Desk
 	// Tools is the service's own table, whose tools may be published as scopes; nil offers none.
 	Tools *tool.Service
-	// Decide is the policy every tool is asked about; nil allows.
-	Decide func(context.Context, tool.Request) tool.Decision
-	// Approve asks a person about what Decide wants confirmed; nil: there is nobody.
-	Approve func(context.Context, tool.Request, tool.Decision) bool
+	// Guard puts policy, approvals, sealing and fence in their places of the choke point, as for every other transport;
+	// nil: nothing is decided there. The audit is the endpoint's own.
+	Guard func(*tool.Options)
 	// Authorize has a last say; nil honours what the grant permits.
 	Authorize Authorize
 	// Audit writes a record, or the action is not done.
 	Audit func(audit.Record) error
-	Seal  func(tenant.ID, string) string // nil hides nothing beside what inspection refuses
-	Fence tool.Fence                     // nil is a plain one
 	// OnError is told reasons out of a closed list; nil tells nobody.
 	OnError func(Reason)
 	Spans   *span.Recorder
@@ -98,6 +96,7 @@ type Endpoint struct {
 	server   *serve.Server
 	tools    *tool.Service
 
+	lock *os.File
 	wake chan struct{}
 	done chan struct{}
 	stop context.CancelFunc
@@ -148,6 +147,9 @@ func Start(ctx context.Context, o Options) (_ *Endpoint, err error) {
 	if e.state, err = keys.OpenFiles(filepath.Join(o.Data, stateDir)); err != nil {
 		return nil, err
 	}
+	if e.lock, err = lockState(filepath.Join(o.Data, stateDir)); err != nil {
+		return nil, err
+	}
 	fileRing, filePlace, err := keys.Protected(filepath.Join(o.Data, keysDir), connection.PairingKey)
 	if err != nil {
 		return nil, err
@@ -193,17 +195,40 @@ func Start(ctx context.Context, o Options) (_ *Endpoint, err error) {
 	return e, nil
 }
 
+// ErrRunning says that another process runs the control endpoint of this data folder.
+var ErrRunning = errors.New("another process runs the control endpoint of this data folder")
+
+func lockState(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the control endpoint: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close() // it was not ours
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrRunning
+		}
+		return nil, fmt.Errorf("lock the control endpoint: %w", err)
+	}
+	return f, nil
+}
+
 // openTools makes the choke point of the endpoint's own actions.
 func (e *Endpoint) openTools() (err error) {
-	e.tools, err = tool.NewService(tool.Options{
-		Tools: e.o.Desk.Tools(), Alive: e.alive, Deadline: action.Deadline, Decide: e.o.Decide, Approve: e.o.Approve, Audit: e.record, Seal: e.o.Seal, Fence: e.o.Fence,
-		Now: e.o.Now, Log: e.o.Log,
-		Limits: tool.Limits{PerMinute: 6000, Burst: 6000}, // the gate has the budget
-	})
+	o := tool.Options{Tools: e.o.Desk.Tools(), Deadline: action.Deadline, Now: e.o.Now, Log: e.o.Log,
+		Limits: tool.Limits{PerMinute: 6000, Burst: 6000}} // the gate has the budget
+	if e.o.Guard != nil {
+		e.o.Guard(&o)
+	}
+	o.Audit, o.Alive = e.record, nil // who calls was told by the gate, which asks again before anything leaves
+	e.tools, err = tool.NewService(o)
 	return err
 }
 
 func (e *Endpoint) wipe() {
+	if e.lock != nil {
+		_ = e.lock.Close() // frees the lock
+	}
 	for _, k := range []*keys.Key{e.stateKey, e.pairing} {
 		if k != nil {
 			k.Wipe()
@@ -265,8 +290,6 @@ func (e *Endpoint) Live(p wire.Principal) bool {
 	defer e.mu.RUnlock()
 	return e.live(e.o.Now(), p)
 }
-
-func (e *Endpoint) alive(tenant.Principal) error { return nil } // the gate asked already, and asks again before anything leaves
 
 // loop reconciles when a grant expires or something was published, and tells of strangers.
 func (e *Endpoint) loop(life context.Context) {

@@ -162,10 +162,7 @@ func (e *Endpoint) record(ctx context.Context, r tool.Record) error {
 	if c == nil {
 		return nil // Invoke is called by handle alone
 	}
-	rec := audit.Record{At: r.At, Stage: string(r.Stage), Tool: r.Tool, Code: string(r.Code), Took: r.Took}
-	if r.Rule != "" {
-		rec.Rules = []string{r.Rule}
-	}
+	rec := audit.Record{At: r.At, Stage: string(r.Stage), Tool: r.Tool, Code: string(r.Code), Took: r.Took, Effect: r.Effect, Rules: r.Rules, Approved: r.Approved}
 	outcome := map[tool.Stage]string{tool.Authorized: "authorized", tool.Completed: "completed", tool.Refused: "denied", tool.Failed: "failed"}[r.Stage]
 	if r.Stage == tool.Failed {
 		outcome = outcomeOf(CodeOf(r.Code))

@@ -75,7 +75,7 @@ func newRig(t testing.TB, change ...func(*rig)) *rig {
 	sealer := seal.NewSealer("parley")
 	r.opt = endpoint.Options{
 		Data: dir, Tenant: tenant.Tenant{ID: "me", Policy: tenant.Full, Grants: []tenant.Grant{tenant.Meeting}}, Desk: r.desk,
-		Seal: sealer.Seal, Fence: fence.Fence{}, Log: slog.New(slog.DiscardHandler), Limits: gate.Limits{PerMinute: 1 << 20, Seen: 1 << 21},
+		Guard: func(o *tool.Options) { o.Seal, o.Fence = sealer.Seal, fence.Fence{} }, Log: slog.New(slog.DiscardHandler), Limits: gate.Limits{PerMinute: 1 << 20, Seen: 1 << 21},
 		Audit: func(a audit.Record) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -212,5 +212,3 @@ func (r *rig) tale(name string) []string {
 }
 
 type m = map[string]any
-
-var _ = tool.Refused

@@ -59,6 +59,15 @@ func OpenFiles(dir string) (*Files, error) {
 // At is a Ring of a folder that should be there: nothing is made, and every use checks it.
 func At(dir string) *Files { return &Files{dir: dir} }
 
+// Check says whether the folder is there and protected.
+func (f *Files) Check() error {
+	root, err := f.open()
+	if err != nil {
+		return err
+	}
+	return root.Close()
+}
+
 // open checks the folder anew and holds on to it, so that what is checked is what is used.
 func (f *Files) open() (*os.Root, error) {
 	before, err := os.Lstat(f.dir)

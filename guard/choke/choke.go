@@ -191,7 +191,7 @@ func callerOf(c tool.Caller) policy.Caller {
 
 // navigates tells the tools whose address a session's browser will open. Meetings have browsers of their own.
 func navigates(name string) bool {
-	return name == "navigate" || name == "keepalive_set" || name == "session_open"
+	return name == "navigate" || name == "tabs:create" || name == "keepalive_set" || name == "session_open"
 }
 
 // confine checks an address against the tenant's list before the browser is asked. What cannot be read as an address

@@ -70,7 +70,9 @@ func (s *Server) handler() http.Handler {
 			mux.Handle(p, s.o.Links)
 		}
 	}
-	if s.o.Home != nil {
+	if s.o.Home == nil {
+		mux.HandleFunc("/", s.home)
+	} else {
 		mux.Handle("/", s.page(s.o.Home))
 	}
 	return s.hostChecked(mux)

@@ -57,7 +57,7 @@ type Options struct {
 
 	// Links serves the one-time links: /recording/, /download/, /upload/, /secret/. Nil: there are none.
 	Links http.Handler
-	// Home serves everything else, the dashboard; nil: 404.
+	// Home serves everything else, the dashboard; nil: a page that says where clients connect.
 	Home http.Handler
 	// Ready tells what keeps the service from working; nil: nothing.
 	Ready func(context.Context) error

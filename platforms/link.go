@@ -125,8 +125,13 @@ func (o Origins) parse(address string) (Link, *LinkError) {
 		}
 		return link.finish(false), nil
 	}
-	if id := roomID(u); id != "" && (loopback(u) || o.Rooms.has(u)) {
-		return roomLink(u, id).finish(false), nil
+	if loopback(u) || o.Rooms.has(u) {
+		if id := roomID(u); id != "" {
+			return roomLink(u, id).finish(false), nil
+		}
+		if roomWanted(u) {
+			return Link{}, noRoom(u)
+		}
 	}
 	for _, p := range []struct {
 		name string
@@ -159,7 +164,7 @@ var parsers = map[string]func(*url.URL) (Link, *LinkError){
 	"room": func(u *url.URL) (Link, *LinkError) {
 		id := roomID(u)
 		if id == "" {
-			return Link{}, &LinkError{Kind: WrongURL, Platform: "room", Text: "a room's link ends in /room/ and the room's id"}
+			return Link{}, noRoom(u)
 		}
 		return roomLink(u, id), nil
 	},

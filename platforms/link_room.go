@@ -16,6 +16,14 @@ func roomID(u *url.URL) string {
 	return ""
 }
 
+// roomWanted says of a path that it should have led to a room.
+func roomWanted(u *url.URL) bool { return u.Path == "/room" || strings.HasPrefix(u.Path, "/room/") }
+
+// noRoom is the refusal of a link to no room in particular.
+func noRoom(u *url.URL) *LinkError {
+	return &LinkError{Kind: WrongURL, Platform: "room", Text: "this is not the link of a room: it must end in /room/ and the room's name, like " + origin(u) + "/room/standup"}
+}
+
 // roomLink keeps the host's key, which stands in the fragment; it is a secret and not part of the name.
 func roomLink(u *url.URL, id string) Link {
 	address := u.Scheme + "://" + u.Host + "/room/" + id

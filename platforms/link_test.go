@@ -286,3 +286,27 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestARoomWithoutANameIsToldWhatALinkLooksLike(t *testing.T) {
+	rooms, err := ParseOriginList("https://rooms.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Origins{Rooms: rooms}
+	for address, want := range map[string]string{
+		"http://127.0.0.1:7370/room/":  "http://127.0.0.1:7370/room/standup",
+		"http://localhost:7370/room":   "http://localhost:7370/room/standup",
+		"https://rooms.example/room/":  "https://rooms.example/room/standup",
+		"https://rooms.example/room/!": "https://rooms.example/room/standup",
+	} {
+		var e *LinkError
+		if _, err := o.Parse(address); !errors.As(err, &e) || e.Kind != WrongURL || e.Platform != "room" || !strings.Contains(e.Text, want) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	// Elsewhere it is nobody's room.
+	var e *LinkError
+	if _, err := o.Parse("https://other.example/room/"); !errors.As(err, &e) || e.Kind != Unsupported || e.Platform != "" {
+		t.Error(err)
+	}
+}

@@ -75,7 +75,7 @@ func TestTheBridgeNamesWhatIsMissing(t *testing.T) {
 
 func TestFlagsMayStandBehindArguments(t *testing.T) {
 	code, _, errs := run(t, "guest", "nonsense", "--name", "Ada")
-	if code == exitUsage || !strings.Contains(errs, "link") {
+	if code != exitUsage || !strings.Contains(errs, "link of a room") {
 		t.Errorf("code %d, %q", code, errs)
 	}
 }
@@ -137,5 +137,16 @@ func TestAMissingPartIsOneLineAndADamagedFileIsNamed(t *testing.T) {
 	}, false)
 	if s := o.String(); err == nil || strings.Contains(s, "a.bin") || !strings.Contains(s, "vad/x.onnx is corrupt: fetch it") || !strings.Contains(s, "0 of  2") {
 		t.Errorf("%v\n%s", err, s)
+	}
+}
+
+func TestADamagedPartOfTheModelsIsNotCalledMissing(t *testing.T) {
+	for state, want := range map[models.State]string{models.Corrupt: "CORRUPT", models.Unread: "UNREAD", models.Missing: "MISSING", models.OK: "ok"} {
+		var o bytes.Buffer
+		err := printModels(&o, "/models", []models.Item{{Part: "whisper", File: "a", State: models.OK}, {Part: "whisper", File: "b", State: state, Remedy: "fetch it"}}, false)
+		line := strings.Split(o.String(), "\n")[1]
+		if !strings.HasPrefix(strings.TrimSpace(line), want+" ") || (err == nil) != (state == models.OK) {
+			t.Errorf("%s: %q, %v", state, o.String(), err)
+		}
 	}
 }

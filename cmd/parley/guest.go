@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"io/fs"
 	"log/slog"
+	"os/exec"
 	"sync"
 	"time"
 
 	"parley/room/guest"
+	"parley/room/wire"
 )
 
 type guestOptions struct {
@@ -30,18 +33,19 @@ var guestCommand = &command{
 	short: "a scripted participant of a room: plays files, chats, records what it hears",
 	long: `Joins a room of parley room without a browser, plays files, writes into the chat, records what it
 hears, and prints what it sees as JSON lines on standard output (chat included). It stays until it is told
-to end (SIGTERM, Ctrl-C), then leaves politely and finishes its recording.`,
+to end (SIGTERM, Ctrl-C), then leaves politely and finishes its recording. Its exit codes are those of
+parley join.`,
 	example: "parley guest http://127.0.0.1:7370/room/demo --name Ada --play hello.wav --record heard.wav",
-	flags: func(fs *flag.FlagSet) any {
+	flags: func(set *flag.FlagSet) any {
 		o := &guestOptions{}
-		fs.StringVar(&o.guest.Name, "name", "Guest", "display `name`")
-		fs.Var(&o.play, "play", "`file` to play, of any format that ffmpeg reads; may be given more than once")
-		fs.StringVar(&o.guest.Record, "record", "", "`file` for what it hears: .wav, .ogg or .opus")
-		fs.StringVar(&o.script.Chat, "chat", "", "`text` to write into the chat")
-		fs.DurationVar(&o.script.Delay, "delay", 0, "how long to wait after being let in, such as 2s; a plain number is seconds")
-		fs.BoolVar(&o.guest.Muted, "muted", false, "come in with the microphone off")
-		fs.BoolVar(&o.script.LeaveAfter, "leave", false, "leave when everything was played")
-		fs.Lookup("delay").Value = &secondsFlag{&o.script.Delay}
+		set.StringVar(&o.guest.Name, "name", "Guest", "display `name`")
+		set.Var(&o.play, "play", "`file` to play, of any format that ffmpeg reads; may be given more than once")
+		set.StringVar(&o.guest.Record, "record", "", "`file` for what it hears: .wav, .ogg or .opus")
+		set.StringVar(&o.script.Chat, "chat", "", "`text` to write into the chat")
+		set.DurationVar(&o.script.Delay, "delay", 0, "how long to wait after being let in, such as 2s; a plain number is seconds")
+		set.BoolVar(&o.guest.Muted, "muted", false, "come in with the microphone off")
+		set.BoolVar(&o.script.LeaveAfter, "leave", false, "leave when everything was played")
+		set.Lookup("delay").Value = &secondsFlag{&o.script.Delay}
 		return o
 	},
 	run: func(ctx context.Context, env *environment, opts any, args []string) error {
@@ -56,18 +60,45 @@ to end (SIGTERM, Ctrl-C), then leaves politely and finishes its recording.`,
 		}
 		o.guest.Log = logger(env, v).With(slog.String("part", "guest"))
 		var mu sync.Mutex
+		joined := false
 		out := json.NewEncoder(env.stdout)
 		err = guest.Run(ctx, o.guest, o.script, func(e guest.Event) {
 			mu.Lock()
 			defer mu.Unlock()
+			joined = joined || e.Kind == guest.Joined
 			_ = out.Encode(e) // a reader that went away does not end the meeting
 		})
-		var refused *guest.Out
-		if errors.As(err, &refused) {
-			return &exitError{exitRefused, err}
-		}
-		return err
+		mu.Lock()
+		defer mu.Unlock()
+		return guestEnd(err, joined)
 	},
+}
+
+// guestEnd gives the end of a guest the exit code that parley join has for an end like it.
+func guestEnd(err error, joined bool) error {
+	var out *guest.Out
+	switch {
+	case errors.Is(err, guest.ErrLink), errors.Is(err, fs.ErrNotExist):
+		return &exitError{exitUsage, err}
+	case errors.Is(err, exec.ErrNotFound): // ffmpeg
+		return &exitError{exitMissing, err}
+	case !errors.As(err, &out):
+		return err
+	}
+	switch out.Reason {
+	case wire.ReasonBadName:
+		return &exitError{exitUsage, err}
+	case wire.ReasonLeft:
+		return nil
+	case wire.ReasonEnded, wire.ReasonShutdown:
+		if joined {
+			return nil // the meeting is over
+		}
+		return &exitError{exitRefused, err}
+	case wire.ReasonFull, wire.ReasonBusy, wire.ReasonDeclined, wire.ReasonRemoved, wire.ReasonUnreachable:
+		return &exitError{exitRefused, err}
+	}
+	return err
 }
 
 // secondsFlag takes "2s", "1m30s" or a plain number of seconds.

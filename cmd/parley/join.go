@@ -125,7 +125,7 @@ func (j *joined) attend(ctx context.Context, args tool.JoinArgs) error {
 		var e *tool.Error
 		if errors.As(err, &e) {
 			switch e.Code {
-			case tool.CodeBadLink, tool.CodeUnknownPlatform, tool.CodeBadArgument:
+			case tool.CodeBadLink, tool.CodeUnknownPlatform, tool.CodeUnsupported, tool.CodeBadArgument:
 				return &exitError{exitUsage, err}
 			case tool.CodeMissingDependency:
 				return &exitError{exitMissing, err}

@@ -97,6 +97,7 @@ func printModels(w io.Writer, dir string, items []models.Item, asJSON bool) erro
 		fmt.Fprintf(w, "%s\n", dir)
 		type part struct {
 			files, ok, absent int
+			bad               models.State // of one that is there and is not right
 			bytes             int64
 			optional          bool
 		}
@@ -118,12 +119,16 @@ func printModels(w io.Writer, dir string, items []models.Item, asJSON bool) erro
 				p.ok++
 			case models.Missing:
 				p.absent++
+			default:
+				p.bad = i.State
 			}
 		}
 		for _, name := range order {
 			p, state := parts[name], "ok"
 			switch {
 			case p.ok == p.files:
+			case p.bad != "":
+				state = strings.ToUpper(string(p.bad))
 			case p.optional:
 				state = "absent"
 			default:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -43,6 +44,9 @@ func (c Clip) Length() time.Duration { return time.Duration(len(c.packets)) * fr
 
 // Load makes a clip of a file of any format that ffmpeg reads.
 func Load(ctx context.Context, file string) (Clip, error) {
+	if _, err := os.Stat(file); err != nil {
+		return Clip{}, err
+	}
 	c, err := encode(ctx, nil, []string{file}, "-i", file)
 	c.Name = file
 	return c, err

@@ -69,6 +69,9 @@ func (e *Out) Error() string {
 	return "the room ended the connection: " + string(e.Reason)
 }
 
+// ErrLink is part of errors about a link that cannot be a room's; nothing was tried.
+var ErrLink = errors.New("this is not the link of a room")
+
 // ErrOut is returned by calls to a guest that is not in its room (any more).
 var ErrOut = errors.New("the guest is not in the room")
 
@@ -155,7 +158,7 @@ func Join(ctx context.Context, o Options, emit func(Event)) (*Guest, error) {
 func address(link string) (where *url.URL, key string, err error) {
 	u, err := url.Parse(link)
 	if err != nil {
-		return nil, "", errors.New("the room's link is no URL")
+		return nil, "", fmt.Errorf("%w: it is no URL", ErrLink)
 	}
 	switch u.Scheme {
 	case "http":
@@ -163,10 +166,11 @@ func address(link string) (where *url.URL, key string, err error) {
 	case "https":
 		u.Scheme = "wss"
 	default:
-		return nil, "", fmt.Errorf("the room's link must begin with http:// or https://, not %q", u.Scheme)
+		return nil, "", fmt.Errorf("%w: it must begin with http:// or https://", ErrLink)
 	}
-	if u.Host == "" || !strings.Contains(u.Path, "/room/") {
-		return nil, "", errors.New("the link is not a room's: want http(s)://host/room/id")
+	_, name, found := strings.Cut(u.Path, "/room/")
+	if u.Host == "" || !found || strings.Trim(name, "/") == "" {
+		return nil, "", fmt.Errorf("%w: it must end in /room/ and the room's name, like http://127.0.0.1:7370/room/standup", ErrLink)
 	}
 	if f, err := url.ParseQuery(u.Fragment); err == nil {
 		key = f.Get("host")

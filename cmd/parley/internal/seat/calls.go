@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"parley/meeting/files"
@@ -223,25 +225,27 @@ func (s *Seat) Answer(ctx context.Context, t tenant.ID, a tool.AnswerArgs) (tool
 	if err != nil {
 		return tool.Answered{}, s.fail(err, a.Meeting)
 	}
-	known, choice := false, false
-	for _, q := range st.Questions {
-		if q.ID == a.Question && q.Closed == "" {
-			known = true
-			for _, c := range q.Choices {
-				choice = choice || c == a.Choice
-			}
-		}
-	}
-	if !known {
-		return tool.Answered{}, tool.Fail(tool.CodeQuestionUnknown, "question_id", a.Question)
-	}
-	if !choice {
-		return tool.Answered{}, tool.Fail(tool.CodeBadChoice, "choice", a.Choice)
+	if err := choosable(st.Questions, a); err != nil {
+		return tool.Answered{}, err
 	}
 	if _, err := s.command(ctx, t, a.Meeting, wire.Command{Answer: &wire.Choice{QuestionID: a.Question, Choice: a.Choice}}); err != nil {
 		return tool.Answered{}, err
 	}
 	return tool.Answered{Meeting: a.Meeting, Question: a.Question, Choice: a.Choice, State: tool.State(s.stateOf(ctx, t, a.Meeting).State)}, nil
+}
+
+// choosable says why an answer is none to any of the questions.
+func choosable(questions []*wire.Question, a tool.AnswerArgs) error {
+	for _, q := range questions {
+		if q.ID != a.Question || q.Closed != "" {
+			continue
+		}
+		if !slices.Contains(q.Choices, a.Choice) {
+			return tool.Fail(tool.CodeBadChoice, "choice", a.Choice).Quoting(strings.Join(q.Choices, " | ")) // a page's own words
+		}
+		return nil
+	}
+	return tool.Fail(tool.CodeQuestionUnknown, "question_id", a.Question)
 }
 
 // ChatSend writes into the chat.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -178,13 +180,25 @@ func (s *Seat) linkError(err error) error {
 	if !errors.As(err, &l) {
 		return tool.Fail(tool.CodeBadLink, "what", err.Error())
 	}
+	known := strings.Join(s.o.Platforms, ", ")
+	e := tool.Fail(tool.CodeBadLink)
 	switch {
 	case l.Kind == platforms.Unsupported && l.Platform == "":
-		return tool.Fail(tool.CodeUnknownPlatform, "known", strings.Join(s.o.Platforms, ", "))
-	case l.Kind == platforms.Unsupported, l.Kind == platforms.NoModule:
-		return tool.Fail(tool.CodeUnsupported, "platform", platforms.Title(l.Platform), "what", l.Text)
+		return tool.Fail(tool.CodeUnknownPlatform, "known", known)
+	case l.Kind == platforms.NoModule:
+		e = tool.Fail(tool.CodeUnsupported)
+		e.Remedy = "It attends meetings of " + known + "."
+	case l.Kind == platforms.Unsupported:
+		e = tool.Fail(tool.CodeUnsupported)
 	}
-	return tool.Fail(tool.CodeBadLink, "what", l.Text)
+	e.Text = asSentence(l.Text) // it says already what the code's own sentence would
+	return e
+}
+
+// asSentence makes one of a text that is written to stand in one.
+func asSentence(text string) string {
+	first, n := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[n:] + "."
 }
 
 // fail turns an error of the keeper into one of the catalogue.

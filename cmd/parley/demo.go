@@ -21,6 +21,7 @@ import (
 )
 
 type demoOptions struct {
+	talk bool
 	open bool
 	json bool
 	keep string
@@ -28,16 +29,19 @@ type demoOptions struct {
 
 var demoCommand = &command{
 	name:  "demo",
-	args:  "[--open] [--keep FOLDER] [--json]",
+	args:  "[--conversation] [--open] [--keep FOLDER] [--json]",
 	short: "a meeting from end to end, on this machine, with two recorded human voices",
 	long: `Runs a room, lets two guests with recorded human voices talk in it, and attends through MCP as an agent
 would: the bot joins with a real browser, says who it is, records, writes down who says what, answers aloud,
 and leaves a file behind. In a second meeting somebody asks not to be recorded. It ends with the figures.
+--conversation lets two guests talk with the bot instead: its agent answers in the meeting's channel, is interrupted
+and yields, is told that a speaker goes on, and has a draft said; it ends with a picture of who spoke when.
 --open keeps a room up instead and prints its link: open it in a browser and talk; the bot repeats what it
 understood, falls silent when you stop it, and obeys "please don't record" in the chat.`,
-	example: "parley demo\nparley demo --open",
+	example: "parley demo\nparley demo --conversation --keep notes\nparley demo --open",
 	flags: func(fs *flag.FlagSet) any {
 		o := &demoOptions{}
+		fs.BoolVar(&o.talk, "conversation", false, "two guests talk with the bot; ends with a picture of who spoke when")
 		fs.BoolVar(&o.open, "open", false, "keep a room up and print its link, to talk with the bot")
 		fs.StringVar(&o.keep, "keep", "", "`folder` in which recording and transcript stay; otherwise nothing stays")
 		fs.BoolVar(&o.json, "json", false, "print the figures as one JSON object, everything else on standard error")
@@ -62,7 +66,7 @@ type demo struct {
 	o    *demoOptions
 	out  io.Writer
 	log  *slog.Logger
-	dir  string
+	dir  string // of this run
 	room *room.Server
 	rows []figures.Row
 	open []func() // what close undoes, in reverse
@@ -101,14 +105,25 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}
 	machine := figures.Here()
 	began := time.Now()
+	if d.o.talk {
+		if err := d.conversation(ctx); err != nil {
+			return fmt.Errorf("conversation: %w", err)
+		}
+		return d.finish(machine, began, "demo-conversation")
+	}
 	if err := d.firstMeeting(ctx); err != nil {
 		return fmt.Errorf("first meeting: %w", err)
 	}
 	if err := d.secondMeeting(ctx); err != nil {
 		return fmt.Errorf("second meeting: %w", err)
 	}
+	return d.finish(machine, began, "demo")
+}
+
+// finish shows the figures.
+func (d *demo) finish(machine figures.Machine, began time.Time, suite string) error {
 	d.say("\ndone in %.0f s. parley demo --open lets you talk with it.", time.Since(began).Seconds())
-	s := figures.Suite{Suite: "demo", Machine: machine, Rows: d.rows}
+	s := figures.Suite{Suite: suite, Machine: machine, Rows: d.rows}
 	if d.o.json {
 		return s.JSON(d.env.stdout)
 	}

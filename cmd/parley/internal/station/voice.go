@@ -135,8 +135,10 @@ var errNoVoice = errors.New("there is no voice on this machine: parley models fe
 // Prepare synthesizes until the first piece stands ready, and goes on a little ahead of the play-back.
 func (v *voice) Prepare(ctx context.Context, u meeting.Utterance) (meeting.Spoken, error) {
 	s, err := v.prepare(ctx, u)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		v.log.Warn("an utterance could not be prepared", "utterance", u.ID, "kind", speech.KindOf(err), "err", err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -17,6 +18,7 @@ import (
 	"parley/meeting/wire"
 	"parley/transcript"
 	"parley/turn"
+	"parley/turn/replay"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected lines of stories and generated pages")
@@ -59,6 +61,7 @@ func playFile(t *testing.T, file string) {
 	if err := s.wrong(); err != nil {
 		t.Error(err)
 	}
+	s.replays(t, string(raw))
 	if *update {
 		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -99,6 +102,8 @@ type story struct {
 	world   map[string]string
 	orders  int
 	watch   *watcher
+	journal *Journal
+	written bytes.Buffer
 	playFor time.Duration
 	level   float64 // at the microphone's source
 	seq     transcript.Seq
@@ -273,6 +278,10 @@ func (s *story) step(ev Event) {
 	m := s.machine()
 	effects := m.Step(s.now, ev)
 	s.watch.saw(m, ev, effects)
+	if s.journal == nil {
+		s.journal = NewJournal(&s.written)
+	}
+	s.journal.write(s.now, m, ev, effects)
 	for _, e := range effects {
 		if say := sentence(e); say != "" {
 			s.lines = append(s.lines, fmt.Sprintf("\t%s %s\n", clock(s.now.Sub(s.start)), say))
@@ -289,6 +298,22 @@ func (s *story) take() string {
 	out := strings.Join(s.lines, "")
 	s.lines = nil
 	return out
+}
+
+// replays plays the journal again: every effect of the turn engine has to come again, and no word of anybody is in it.
+func (s *story) replays(t *testing.T, script string) {
+	rep, err := replay.Run(bytes.NewReader(s.written.Bytes()), replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.Different > 0 {
+		t.Errorf("the journal replays otherwise: %q", rep.First)
+	}
+	for _, word := range []string{"release", "Ada", "Anna", "Ben", "plan", "second part", "record this"} {
+		if strings.Contains(script, word) && strings.Contains(s.written.String(), word) {
+			t.Errorf("the journal holds %q", word)
+		}
+	}
 }
 
 func (s *story) wrong() error { return errors.Join(s.watch.errs...) }
@@ -523,7 +548,7 @@ func command(c string) wire.Command {
 		return wire.Command{Publish: &wire.Publish{Text: rest}}
 	case "publish-long":
 		n, _ := strconv.Atoi(rest)
-		return wire.Command{Publish: &wire.Publish{Text: strings.Repeat("x", n)}}
+		return wire.Command{Publish: &wire.Publish{Text: strings.Repeat("so long ", n/8)}}
 	case "draft", "draft-ready":
 		return wire.Command{Draft: &wire.Draft{Text: rest, Ready: verb == "draft-ready"}}
 	case "set":

@@ -14,6 +14,7 @@ func commands() []*command {
 		controlCommand,
 		doctorCommand,
 		benchCommand,
+		replayCommand,
 		modelsCommand,
 		policyCommand,
 		auditCommand,

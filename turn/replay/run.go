@@ -11,7 +11,7 @@ import (
 
 // Options say how a journal is played.
 type Options struct {
-	// Policy decides instead of the recorded one; nil is turn.Reference.
+	// Policy decides instead of the recorded one; nil is the recorded one, or turn.Reference where we do not have it.
 	Policy turn.Policy
 	// Change, if any, changes the recorded settings.
 	Change func(*turn.Settings)
@@ -53,7 +53,10 @@ func Run(src io.Reader, o Options) (Report, error) {
 		return Report{}, err
 	}
 	if o.Policy == nil {
-		o.Policy = turn.Reference{}
+		o.Policy = turn.Named(lines[0].Policy)
+	}
+	if o.Policy == nil {
+		o.Policy = turn.Reference{} // it was recorded under one that we do not have
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 50 * time.Millisecond

@@ -82,17 +82,6 @@
 		// shadow is an element's shadow root, open or closed.
 		shadow: (el) => { const r = el.shadowRoot || closed.get(el) || null; if (r && !known.has(r)) enter(r); return r; },
 		suspects,
-		first: (selector) => {
-			for (const r of roots) {
-				const root = r.deref();
-				if (!root) continue;
-				for (const el of root.querySelectorAll(selector)) {
-					const b = el.getBoundingClientRect();
-					if (b.width > 0 && b.height > 0 && el.checkVisibility({ visibilityProperty: true })) return [el];
-				}
-			}
-			return [];
-		},
 		adopt: (root) => { if (root && root.host) { closed.set(root.host, root); enter(root); } },
 		// quiet waits until the page has drawn what it was told and changed nothing for calm milliseconds, at most max.
 		quiet: async ({ calm, max }) => {

@@ -52,7 +52,10 @@ type Manager struct {
 	sessions map[string]*Session
 	closing  bool
 
-	screen screen
+	cleaning sync.Once
+	janitor  *janitor
+	noFolder error
+	screen   screen
 }
 
 // FullError means that as many sessions are open as may be.
@@ -82,7 +85,6 @@ func NewManager(o Options) *Manager {
 		o.Log = slog.Default()
 	}
 	m := &Manager{o: o, log: o.Log, sessions: map[string]*Session{}, taken: make(chan struct{}, o.MaxSessions)}
-	m.screen.account, m.screen.dir = o.Chromium.Account, o.Chromium.Dir
 	m.life, m.stop = context.WithCancel(context.Background())
 	m.tasks.Go(m.reap)
 	return m
@@ -179,7 +181,24 @@ func (m *Manager) Open(ctx context.Context, w Want) (*Session, error) {
 // openLimit bounds the opening of a session, whoever still waits for it.
 const openLimit = 60 * time.Second
 
+// folder makes the folder of everything temporary, with the first session.
+func (m *Manager) folder() (string, error) {
+	m.cleaning.Do(func() {
+		if m.janitor, m.noFolder = newJanitor(m.o.Chromium.Dir, m.o.Chromium.Account); m.noFolder == nil {
+			m.screen.account, m.screen.dir, m.screen.started = m.o.Chromium.Account, m.janitor.dir, m.janitor.shown
+		}
+	})
+	if m.noFolder != nil {
+		return "", m.noFolder
+	}
+	return m.janitor.dir, nil
+}
+
 func (m *Manager) open(ctx context.Context, w Want) (_ *Session, err error) {
+	dir, err := m.folder()
+	if err != nil {
+		return nil, err
+	}
 	secret := make([]byte, 16)
 	rand.Read(secret) // never fails
 	s := &Session{
@@ -188,7 +207,7 @@ func (m *Manager) open(ctx context.Context, w Want) (_ *Session, err error) {
 		opened: time.Now(), used: time.Now(), profile: w.Profile,
 	}
 	o := m.o.Chromium
-	o.Log, o.Width, o.Height = m.log, w.Width, w.Height
+	o.Log, o.Width, o.Height, o.Dir = m.log, w.Width, w.Height, dir
 	var undo []func()
 	defer func() {
 		if err != nil {
@@ -335,6 +354,30 @@ func (m *Manager) List(by Owner) []Info {
 	return out
 }
 
+// Sight is what is known of the page that a session's calls work, without asking it.
+type Sight struct {
+	URL      string
+	Document string // new with every document
+	Tabs     int
+}
+
+// Peek tells what a tenant's session shows, whoever of the tenant owns it.
+func (m *Manager) Peek(tenant, id string) (Sight, bool) {
+	m.mu.Lock()
+	s := m.sessions[id]
+	m.mu.Unlock()
+	if s == nil || s.owner.Tenant != tenant {
+		return Sight{}, false
+	}
+	p := s.Current()
+	if p == nil {
+		return Sight{}, true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Sight{URL: p.url, Document: string(p.nav.loader), Tabs: len(s.Tabs())}, true
+}
+
 // Idle is how long a session lives without a call.
 func (m *Manager) Idle() time.Duration { return m.o.Idle }
 
@@ -393,6 +436,12 @@ func (m *Manager) Close() {
 		}
 		ending.Wait()
 		m.tasks.Wait()
+		m.cleaning.Do(func() { m.noFolder = ErrManagerClosed })
+		if m.janitor != nil {
+			if err := m.janitor.close(); err != nil {
+				m.log.Error("temporary files are left", "err", err)
+			}
+		}
 	})
 }
 
@@ -400,6 +449,7 @@ func (m *Manager) Close() {
 type screen struct {
 	account *proc.Account
 	dir     string
+	started func(*display.Display)
 
 	mu    sync.Mutex
 	d     *display.Display
@@ -422,6 +472,7 @@ func (s *screen) take(ctx context.Context) (env []string, letGo func(), err erro
 		if s.d, err = display.Start(ctx, display.Options{Account: s.account, Dir: s.dir, Width: 1600, Height: 1000}); err != nil {
 			return nil, nil, err
 		}
+		s.started(s.d)
 	}
 	s.users++
 	d := s.d

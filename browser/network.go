@@ -13,11 +13,11 @@ type Request struct {
 	At     time.Time `json:"at" doc:"When."`
 	Method string    `json:"method" arg:"untrusted" doc:"GET, POST, …."`
 	URL    string    `json:"url" arg:"untrusted" doc:"The address, without what follows a ? or #."`
-	Type   string    `json:"type" doc:"document, xhr, fetch, script, image, …"`
+	Type   string    `json:"type" doc:"What was asked for: document, xhr, fetch, script, image."`
 	Status int       `json:"status,omitempty" doc:"What the server answered; absent while nothing has come."`
 	MIME   string    `json:"mime,omitempty" arg:"untrusted" doc:"What kind of answer."`
 	Bytes  int       `json:"bytes,omitempty" doc:"What came over the network."`
-	TookMS int       `json:"took_ms,omitempty"`
+	TookMS int       `json:"took_ms,omitempty" doc:"Milliseconds."`
 	Error  string    `json:"error,omitempty" doc:"Why it failed (net::ERR_…)."`
 
 	id    proto.NetworkRequestID

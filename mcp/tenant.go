@@ -160,7 +160,11 @@ func result(a tool.Answer) *sdk.CallToolResult {
 		r.StructuredContent = a.Structured
 	}
 	for _, i := range a.Images {
-		r.Content = append(r.Content, &sdk.ImageContent{MIMEType: i.MIME, Data: i.Data})
+		if strings.HasPrefix(i.MIME, "image/") {
+			r.Content = append(r.Content, &sdk.ImageContent{MIMEType: i.MIME, Data: i.Data})
+			continue
+		}
+		r.Content = append(r.Content, &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "parley://result/file", MIMEType: i.MIME, Blob: i.Data}})
 	}
 	if a.Replayed {
 		r.Meta = sdk.Meta{"parley/replayed": true}

@@ -2,10 +2,12 @@ package chromium
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -24,10 +26,9 @@ type pipe struct {
 // pipe is dead after it.
 const sendDeadline = 10 * time.Second
 
-// maxMessage bounds one message; the largest real ones are pictures of a page.
-const maxMessage = 256 << 20
-
-var errMessageTooLong = errors.New("debugging message too long")
+// maxMessage bounds one message; the largest real ones are pictures of a page. A page can make a longer one (a text of
+// hundreds of megabytes): it is read past, and whoever waits for it gets an error.
+const maxMessage = 24 << 20
 
 func newPipe(in, out *os.File) *pipe { return &pipe{in: bufio.NewReaderSize(in, 64<<10), out: out} }
 
@@ -57,7 +58,7 @@ func (p *pipe) Read() ([]byte, error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			if len(message) > maxMessage {
-				return nil, errMessageTooLong
+				return p.readPast(message[:min(len(message), 4096)])
 			}
 			continue
 		case err != nil:
@@ -70,3 +71,28 @@ func (p *pipe) Read() ([]byte, error) {
 		return message, nil
 	}
 }
+
+// idOf finds the number of the request that an answer begins with.
+var idOf = regexp.MustCompile(`^\{"id":([0-9]+)[,}]`)
+
+// readPast reads the rest of a message that is too long without keeping it, and gives an error in its place: to the call
+// that it answers, or, of an event, to nobody.
+func (p *pipe) readPast(head []byte) ([]byte, error) {
+	head = bytes.Clone(head)
+	for {
+		_, err := p.in.ReadSlice(0)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read from the browser: %w", err)
+		}
+		if m := idOf.FindSubmatch(head); m != nil {
+			return fmt.Appendf(nil, `{"id":%s,"error":{"code":-32000,"message":%q}}`, m[1], TooLong), nil
+		}
+		return []byte(`{"method":"Parley.tooLong","params":{}}`), nil
+	}
+}
+
+// TooLong is the message of the error in place of an answer that is too long.
+const TooLong = "the answer is too long"

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/audio/ogg"
+	"parley/browser"
 	"parley/channel/mcpl"
 	"parley/cmd/parley/internal/seat"
 	"parley/internal/proc"
@@ -29,6 +30,7 @@ import (
 	"parley/store"
 	"parley/tenant"
 	"parley/tool"
+	"parley/tool/browse"
 )
 
 // app is the service with all its parts. Commands, the demo and tests start it and close it.
@@ -46,6 +48,7 @@ type app struct {
 	guard    *guard
 	control  *control // nil unless it is switched on
 	engine   *local.Engine
+	browsers *browser.Manager
 	// sweeping is the goroutine that forgets what is too old; close waits for its end.
 	sweeping sync.WaitGroup
 	stop     context.CancelFunc
@@ -89,7 +92,10 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	if a.store, err = store.Open(ctx, data); err != nil {
 		return nil, err
 	}
-	if a.guard, err = openGuard(v, a.registry, data, a.log); err != nil {
+	if err := a.openBrowsers(data); err != nil {
+		return nil, err
+	}
+	if a.guard, err = openGuard(v, a.registry, data, pages{a.browsers}, a.log); err != nil {
 		return nil, err
 	}
 	life, stop := context.WithCancel(context.Background())
@@ -121,6 +127,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	if meetings != nil {
 		table = append(tool.Table(meetings, a.links), tool.TalkTable(a.seat)...)
 	}
+	table = append(table, browse.Tools(a.browsers)...)
 	host, _ := os.Hostname()
 	deadlines, err := tool.ParseDeadlines(v.String("PARLEY_TOOL_TIMEOUTS"))
 	if err != nil {
@@ -144,6 +151,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 		Hosts: v.List("PARLEY_ALLOWED_HOSTS"), Origins: v.List("PARLEY_ALLOWED_ORIGINS"),
 		MCPL:       mcpl.Options{NoFallback: !v.Bool("PARLEY_MCPL_FALLBACK")},
 		QueryToken: v.Bool("PARLEY_WS_QUERY_TOKEN"), Links: a.links, Ready: a.store.Ping, Log: a.log,
+		Gone: a.ownerGone,
 	})
 	if err != nil {
 		return nil, err
@@ -385,6 +393,9 @@ func (a *app) close(ctx context.Context) error {
 	}
 	if a.tools != nil {
 		errs = append(errs, a.tools.Close(ctx))
+	}
+	if a.browsers != nil {
+		a.browsers.Close()
 	}
 	if a.server != nil {
 		errs = append(errs, a.server.Close(ctx))

@@ -27,7 +27,7 @@ type guard struct {
 // auditFolder is where a data folder keeps the record of calls.
 const auditFolder = "audit"
 
-func openGuard(v *settings.Values, r *tenant.Registry, data string, log *slog.Logger) (*guard, error) {
+func openGuard(v *settings.Values, r *tenant.Registry, data string, pages choke.Pages, log *slog.Logger) (*guard, error) {
 	p, err := openPrefs(v, r, data, log)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func openGuard(v *settings.Values, r *tenant.Registry, data string, log *slog.Lo
 		return nil, err
 	}
 	g := &guard{prefs: p, audit: a, vaults: &seal.Vaults{}, allow: allow}
-	g.choke = choke.New(choke.Options{Policies: p, Audit: a, Allow: allow, Vaults: g.vaults, Log: log})
+	g.choke = choke.New(choke.Options{Policies: p, Audit: a, Allow: allow, Vaults: g.vaults, Pages: pages, Log: log})
 	return g, nil
 }
 

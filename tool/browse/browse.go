@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"parley/browser"
+	"parley/browser/act"
 	"parley/browser/chromium"
 	"parley/browser/display"
+	"parley/browser/locate"
 	"parley/tool"
 )
 
@@ -22,7 +24,7 @@ type Service struct {
 func Tools(m *browser.Manager) []tool.Tool {
 	s := &Service{m: m}
 	var list []tool.Tool
-	for _, part := range [][]tool.Tool{s.sessions(), s.moving(), s.seeing(), s.acting()} {
+	for _, part := range [][]tool.Tool{s.sessions(), s.moving(), s.seeing(), s.looking(), s.acting()} {
 		list = append(list, part...)
 	}
 	return list
@@ -99,6 +101,8 @@ func fail(err error) error {
 		engine   *browser.EngineError
 		other    *browser.OtherTabError
 		start    *chromium.StartError
+		element  *act.Error
+		locator  *locate.Error
 	)
 	switch {
 	case errors.As(err, &known):
@@ -144,8 +148,12 @@ func fail(err error) error {
 		return tool.Fail(tool.CodeRefStale, "ref", refIn(err)).Because(err)
 	case errors.Is(err, browser.ErrUnknownRef):
 		return tool.Fail(tool.CodeRefUnknown, "ref", refIn(err)).Because(err)
-	case errors.Is(err, browser.ErrNoMatch), errors.Is(err, browser.ErrBadSelector):
-		return tool.Fail(tool.CodeElementNotFound, "what", err).Because(err)
+	case errors.As(err, &element):
+		return tool.Fail(tool.CodeElementNotFound, "what", element.Text).Quoting(strings.Join(element.Shown, "\n")).Because(err)
+	case errors.As(err, &locator):
+		return tool.Fail(tool.CodeBadArgument, "what", locator).Because(err)
+	case errors.Is(err, browser.ErrNoPicture), errors.Is(err, browser.ErrTooLarge):
+		return tool.Fail(tool.CodeNothingToSee, "what", err).Because(err)
 	case errors.Is(err, browser.ErrTooManyTabs):
 		return tool.Fail(tool.CodeTooManyTabs, "max", browser.MaxTabs).Because(err)
 	case errors.Is(err, browser.ErrBadProfileName):

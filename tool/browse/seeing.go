@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"parley/browser"
+	"parley/browser/act"
+	"parley/browser/locate"
 	"parley/tool"
 )
 
@@ -116,7 +119,7 @@ func part(ctx context.Context, p *browser.Page, ref, selector string) (*browser.
 		}
 		return &e.Object, nil
 	case selector != "":
-		o, err := p.First(ctx, selector)
+		o, err := act.Find(ctx, p, locate.Locator{Selector: selector}, act.FindOptions{Wait: 5 * time.Second})
 		if err != nil {
 			return nil, err
 		}

@@ -23,8 +23,8 @@ type Action struct {
 	// Hz and Seconds make a tone instead of a file.
 	Hz      float64 `json:"hz,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
-	// On is for what can be on or off; absent means on.
-	On *bool `json:"on,omitempty"`
+	// State is "on" or "off", for what can be either; empty means on, and off for devices.
+	State string `json:"state,omitempty"`
 	// MS is a duration.
 	MS int `json:"ms,omitempty"`
 	// Count is a number to show; negative shows none.
@@ -50,22 +50,22 @@ var actions = map[string]needs{
 	"come":         {who: true, about: "a person comes in; kind \"host\", \"extra\" or \"muted\""},
 	"go":           {who: true, about: "a person leaves"},
 	"rename":       {who: true, text: true, about: "a person's name is another"},
-	"mute-person":  {who: true, about: "a person's microphone goes off, or on with \"on\": false"},
-	"hand-person":  {who: true, about: "a person raises a hand, or lowers it with \"on\": false"},
-	"share":        {who: true, about: "a person shares the screen, or ceases with \"on\": false"},
+	"mute-person":  {who: true, about: "a person's microphone goes off, or on with state off"},
+	"hand-person":  {who: true, about: "a person raises a hand, or lowers it with state off"},
+	"share":        {who: true, about: "a person shares the screen, or ceases with state off"},
 	"mute":         {about: "the host mutes the visitor"},
-	"lock":         {about: "nobody but the host may unmute the visitor; off with \"on\": false"},
+	"lock":         {about: "nobody but the host may unmute the visitor; off with state off"},
 	"ask-unmute":   {about: "the host asks the visitor to unmute"},
-	"devices":      {kind: true, about: "the page itself switches a device (kind microphone, camera or both) off, or on with \"on\": true"},
+	"devices":      {kind: true, about: "the page itself switches a device (kind microphone, camera or both) off, or on with state on"},
 	"dialog":       {kind: true, about: "shows a dialog (kind); text replaces its words"},
 	"close-dialog": {about: "takes a dialog (kind) away, or all of them"},
 	"toast":        {text: true, about: "shows a notice for some seconds (ms)"},
-	"chat-off":     {about: "the host switches the chat off, or on with \"on\": false"},
+	"chat-off":     {about: "the host switches the chat off, or on with state off"},
 	"chat-to":      {kind: true, about: "whom the visitor's messages go to: \"everyone\", \"host\" or a person's name"},
-	"breakout":     {about: "the visitor is moved to a breakout room (text names it), and back with \"on\": false; ms is how long that takes"},
+	"breakout":     {about: "the visitor is moved to a breakout room (text names it), and back with state off; ms is how long that takes"},
 	"network":      {kind: true, about: "what the page shows of its connection (kind reconnecting, lost or fine)"},
 	"count":        {about: "the number of people that the page shows"},
-	"flag":         {kind: true, about: "switches a flag (kind) on, or off with \"on\": false"},
+	"flag":         {kind: true, about: "switches a flag (kind) on, or off with state off"},
 	"hang":         {about: "the page does not answer for some milliseconds (ms)"},
 	"blank":        {about: "the page is empty, until a screen is shown"},
 	"reload":       {about: "the page loads itself anew"},
@@ -82,7 +82,7 @@ func Actions() []string {
 	return all
 }
 
-func (a Action) on() bool { return a.On == nil || *a.On }
+func (a Action) on() bool { return a.State != "off" }
 
 // check says what is wrong with an action. People may be nil when who is there is not known.
 func (a Action) check(k Kind, people map[string]bool) error {
@@ -116,6 +116,8 @@ func (a Action) check(k Kind, people map[string]bool) error {
 		return fmt.Errorf("%s: ms %d is not between 0 and an hour", a.Do, a.MS)
 	case n.who && people != nil && a.Do != "come" && !people[a.Who]:
 		return fmt.Errorf("%s: nobody is called %q", a.Do, a.Who)
+	case a.State != "" && a.State != "on" && a.State != "off":
+		return fmt.Errorf("%s: state %q: it is on or off", a.Do, a.State)
 	case a.Do == "count" && a.Count == nil:
 		return fmt.Errorf("%s: count is missing", a.Do)
 	}

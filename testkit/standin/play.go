@@ -624,7 +624,7 @@ func (p *play) do(now time.Time, v *visitor, a Action) (out []effect, err error)
 	case "ask-unmute":
 		p.dialog(v, "ask-unmute", a.Text)
 	case "devices":
-		on := a.On != nil && *a.On
+		on := a.State == "on"
 		if a.Kind != "camera" {
 			v.mic = on
 		}

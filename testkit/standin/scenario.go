@@ -34,6 +34,8 @@ type Scenario struct {
 	Account string `json:"account,omitempty"`
 	// Button names the join button by its key in the page's words; empty means the usual one.
 	Button string `json:"button,omitempty"`
+	// Link is the path and query of the meeting's link, where it is not the usual one.
+	Link string `json:"link,omitempty"`
 	// Passcode must be given; empty means that none is asked for.
 	Passcode string `json:"passcode,omitempty"`
 	// ReadyMS is how long the page gets ready before its join button works.
@@ -79,22 +81,44 @@ type Step struct {
 	Action
 }
 
-// Expect is what a visitor must make of a scenario.
+// Expect is what a visitor must make of a scenario. The zero value expects nothing.
 type Expect struct {
-	// Place is where the visitor ends up: "lobby", "waiting", "in", "out" or "unknown". Empty means that nothing is expected.
+	// Place is where the visitor ends up: "lobby", "waiting", "in", "out" or "unknown"; alternatives are divided by "|".
 	Place string `json:"place,omitempty"`
-	// Reasons are those that are right for being out.
+	// Reasons are those that are right for being out; none means that any is.
 	Reasons []string `json:"reasons,omitempty"`
 	// Through are places that must be seen on the way, in this order.
 	Through []string `json:"through,omitempty"`
-	// HeldBy is what keeps the visitor back, where that matters.
-	HeldBy string `json:"held_by,omitempty"`
+	// Never are places that must not be seen.
+	Never []string `json:"never,omitempty"`
 	// Dialog is the kind of dialog that must be reported.
 	Dialog string `json:"dialog,omitempty"`
-	// WithinMS is how long it may take; zero means 30 seconds.
+	// Device is a state of the microphone that must be reported.
+	Device string `json:"device,omitempty"`
+	// Microphone and Camera are what they must be in the end, in truth.
+	Microphone *bool `json:"microphone,omitempty"`
+	Camera     *bool `json:"camera,omitempty"`
+	// Button is the join button that must be pressed, by its key in the page's words.
+	Button string `json:"button,omitempty"`
+	// People is the number of people that must be reported.
+	People int `json:"people,omitempty"`
+	// Chat is a text of a message that must be reported.
+	Chat string `json:"chat,omitempty"`
+	// WithinMS is how long it may take; zero means 45 seconds.
 	WithinMS int `json:"within_ms,omitempty"`
 	// HoldMS is how long it must stay so afterwards.
 	HoldMS int `json:"hold_ms,omitempty"`
+}
+
+// places are what a visitor can take itself to be at.
+var places = []string{"lobby", "waiting", "in", "out", "unknown"}
+
+// Places are the alternatives of Place.
+func (e Expect) Places() []string {
+	if e.Place == "" {
+		return nil
+	}
+	return strings.Split(e.Place, "|")
 }
 
 // maxScenario and maxSteps bound a file.
@@ -231,9 +255,11 @@ func (s Scenario) check(k Kind) error {
 			bad("steps[%d]: %w", i, err)
 		}
 	}
-	known("expect.place", s.Expect.Place, []string{"lobby", "waiting", "in", "out", "unknown"})
-	for _, p := range s.Expect.Through {
-		known("expect.through", p, []string{"lobby", "waiting", "in", "out", "unknown"})
+	for _, p := range slices.Concat(s.Expect.Places(), s.Expect.Through, s.Expect.Never) {
+		known("expect", p, places)
+	}
+	if s.Link != "" && !strings.HasPrefix(s.Link, "/") {
+		bad("link %q: it begins with a slash", s.Link)
 	}
 	return errors.Join(errs...)
 }

@@ -114,7 +114,7 @@ func New(k Kind, o Options) (*Server, error) {
 func (s *Server) Origin() string { return "http://" + s.l.Addr().String() }
 
 // Link is the meeting's address.
-func (s *Server) Link() string { return s.Origin() + s.kind.Link }
+func (s *Server) Link() string { return s.Origin() + or(s.opts.Scenario.Link, s.kind.Link) }
 
 // Setting is the value of PARLEY_PLATFORM_ORIGINS that makes the platform's module work here.
 func (s *Server) Setting() string { return s.kind.Name + "=" + s.Origin() }

@@ -22,15 +22,17 @@ type Visitor struct {
 	// Name is the one that was given at the door.
 	Name string `json:"name"`
 	// Tries is how often the join button was pressed with a name.
-	Tries      int      `json:"tries"`
-	Microphone bool     `json:"microphone"`
-	Camera     bool     `json:"camera"`
-	Locked     bool     `json:"locked"`
-	Hand       bool     `json:"hand"`
-	Gate       string   `json:"gate,omitempty"`
-	Dialogs    []Dialog `json:"dialogs,omitempty"`
-	Breakout   string   `json:"breakout,omitempty"`
-	ChatTo     string   `json:"chat_to"`
+	Tries      int    `json:"tries"`
+	Microphone bool   `json:"microphone"`
+	Camera     bool   `json:"camera"`
+	Locked     bool   `json:"locked"`
+	Hand       bool   `json:"hand"`
+	Gate       string `json:"gate,omitempty"`
+	// GateSince is when the gate was put up; a mutation may show it later.
+	GateSince time.Time `json:"gate_since,omitzero"`
+	Dialogs   []Dialog  `json:"dialogs,omitempty"`
+	Breakout  string    `json:"breakout,omitempty"`
+	ChatTo    string    `json:"chat_to"`
 	// Media says that the visitor's sound is connected to the room.
 	Media bool `json:"media"`
 	// Speaking says that the visitor is heard now; Heard is how many seconds of it there were, PeakDB how loud the
@@ -64,7 +66,7 @@ func (p *play) state() State {
 	for _, v := range p.visitors {
 		o := Visitor{
 			ID: v.id, Connected: v.connected, Path: v.address.Path, Screen: v.screen, Since: v.since, Name: v.name, Tries: v.tries,
-			Microphone: v.mic, Camera: v.cam, Locked: v.locked, Hand: v.hand, Gate: v.gate, Breakout: v.breakout, ChatTo: v.chatTo,
+			Microphone: v.mic, Camera: v.cam, GateSince: v.gateSince, Locked: v.locked, Hand: v.hand, Gate: v.gate, Breakout: v.breakout, ChatTo: v.chatTo,
 			Media: v.seated, Speaking: v.speaking, PeakDB: silence,
 		}
 		o.Stays = append(o.Stays, v.stays...)

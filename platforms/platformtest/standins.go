@@ -1,0 +1,485 @@
+package platformtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/meeting"
+	"parley/platforms"
+	"parley/testkit/standin"
+)
+
+// Outcome is what a module made of one scenario on a stand-in.
+type Outcome struct {
+	Scenario string
+	Mutation standin.Mutation
+	// Wrong is everything that was not as the scenario expects; empty when the module survived.
+	Wrong []string
+	// False are the moments at which the module said that it is in the meeting and was not. One is one too many.
+	False []string
+	// In are the signs by which it said that it is in, the first time.
+	In []string
+	// Places are those that it said it is at, in order, with the reason of an end.
+	Places []string
+	Took   time.Duration
+}
+
+// Survived says whether everything was as expected.
+func (o Outcome) Survived() bool { return len(o.Wrong) == 0 && len(o.False) == 0 }
+
+// LinkOf is a stand-in's link as the platform's parser makes it.
+func LinkOf(t testing.TB, s *standin.Server) platforms.Link {
+	t.Helper()
+	standins, err := platforms.ParseStandins(s.Setting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := platforms.Origins{Standins: standins}.Parse(s.Link())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return link
+}
+
+// attempt is one module on one stand-in.
+type attempt struct {
+	ctx    context.Context
+	server *standin.Server
+	call   meeting.Call
+	joined chan error
+
+	mu      sync.Mutex
+	out     Outcome
+	place   meeting.Place
+	reason  string
+	dialogs []string
+	devices []string
+	chats   []string
+	people  int
+	news    chan struct{}
+	done    chan struct{}
+}
+
+// attemptOn starts a stand-in, opens the module on it and has it join.
+func attemptOn(t *testing.T, p platforms.Platform, k standin.Kind, s standin.Scenario, m standin.Mutation) *attempt {
+	t.Helper()
+	server, err := standin.New(k, standin.Options{Scenario: s, Mutation: m, Log: Quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := LinkOf(t, server)
+	page := OpenPage(t, p, link)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	call, err := p.Open(ctx, page, link, platforms.Options{Log: Quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &attempt{
+		ctx: ctx, server: server, call: call, joined: make(chan error, 1), news: make(chan struct{}), done: make(chan struct{}),
+		out: Outcome{Scenario: s.Name, Mutation: m}, place: meeting.PlaceUnknown,
+	}
+	go a.watch()
+	go func() {
+		short, cancel := context.WithTimeout(ctx, 90*time.Second)
+		defer cancel()
+		err := call.Join(short, meeting.JoinRequest{Name: ourName})
+		a.took(err)
+		a.joined <- err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-a.joined
+		if err := call.Close(); err != nil {
+			t.Error(err)
+		}
+		<-a.done
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// took notes how joining ended: an end that is an error counts as being out.
+func (a *attempt) took(err error) {
+	var end *meeting.EndError
+	if !errors.As(err, &end) {
+		if err != nil && a.ctx.Err() == nil {
+			a.change(func() { a.out.Places = append(a.out.Places, "join: "+clipped(err.Error())) })
+		}
+		return
+	}
+	a.change(func() {
+		a.place, a.reason = meeting.PlaceOut, string(end.Reason)
+		a.out.Places = append(a.out.Places, "out("+a.reason+")")
+	})
+}
+
+func clipped(s string) string {
+	if r := []rune(s); len(r) > 120 {
+		return string(r[:120]) + "…"
+	}
+	return s
+}
+
+func (a *attempt) change(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
+	close(a.news)
+	a.news = make(chan struct{})
+}
+
+// gateGrace is how long a gate may stand before being in is a lie: a page may show it late, and it must be looked at.
+const gateGrace = 4 * time.Second
+
+// watch takes the module's events and compares each "in" with the truth.
+func (a *attempt) watch() {
+	defer close(a.done)
+	for e := range a.call.Events() {
+		truth, _ := a.server.State().Newest()
+		a.change(func() {
+			switch e := e.(type) {
+			case meeting.SeenPlace:
+				a.note(e, truth)
+			case meeting.SeenDialog:
+				if e.Open {
+					a.dialogs = append(a.dialogs, e.Kind)
+				}
+			case meeting.SeenDevice:
+				a.devices = append(a.devices, string(e.Microphone))
+			case meeting.SeenChat:
+				a.chats = append(a.chats, e.Text)
+			case meeting.SeenPeople:
+				a.people = e.Count
+			}
+		})
+	}
+}
+
+func (a *attempt) note(e meeting.SeenPlace, truth standin.Visitor) {
+	a.place, a.reason = e.Place, e.Reason
+	said := string(e.Place)
+	if e.Place == meeting.PlaceOut {
+		said += "(" + e.Reason + ")"
+	}
+	if n := len(a.out.Places); n == 0 || a.out.Places[n-1] != said {
+		a.out.Places = append(a.out.Places, said)
+	}
+	if e.Place != meeting.PlaceIn {
+		return
+	}
+	if a.out.In == nil {
+		a.out.In = slices.Clone(e.Signs)
+	}
+	late := time.Duration(a.out.Mutation.DialogMS)*time.Millisecond + gateGrace
+	switch {
+	case truth.Screen != "in":
+		// What the page shows may have changed a moment ago: the module saw what was there before.
+		if time.Since(truth.Since) > 3*time.Second || !slices.ContainsFunc(truth.Stays, func(s standin.Stay) bool { return s.Screen == "in" }) {
+			a.out.False = append(a.out.False, fmt.Sprintf("said \"in\" by %v at the screen %q", e.Signs, truth.Screen))
+		}
+	case truth.Gate != "" && time.Since(truth.GateSince) > late:
+		a.out.False = append(a.out.False, fmt.Sprintf("said \"in\" by %v before the gate %q", e.Signs, truth.Gate))
+	}
+}
+
+// until waits for what the module says; it tells whether that came.
+func (a *attempt) until(limit time.Duration, ok func() bool) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		a.mu.Lock()
+		is, news := ok(), a.news
+		a.mu.Unlock()
+		if is {
+			return true
+		}
+		select {
+		case <-news:
+		case <-timer.C:
+			return false
+		case <-a.ctx.Done():
+			return false
+		}
+	}
+}
+
+func (a *attempt) wrong(format string, args ...any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.out.Wrong = append(a.out.Wrong, fmt.Sprintf(format, args...))
+}
+
+// through says whether places were seen in this order; the module need not report the first ones when it starts late.
+func through(seen, want []string) bool {
+	for _, s := range seen {
+		place, _, _ := strings.Cut(s, "(")
+		if len(want) > 0 && place == want[0] {
+			want = want[1:]
+		}
+	}
+	return len(want) == 0
+}
+
+// Play has a module join a scenario and compares what it says with what the scenario expects.
+func Play(t *testing.T, p platforms.Platform, k standin.Kind, s standin.Scenario, m standin.Mutation) Outcome {
+	t.Helper()
+	began := time.Now()
+	a := attemptOn(t, p, k, s, m)
+	x := s.Expect
+	within := time.Duration(x.WithinMS) * time.Millisecond
+	if within == 0 {
+		within = 45 * time.Second
+	}
+	places := x.Places()
+	there := func() bool {
+		return slices.Contains(places, string(a.place)) && through(a.out.Places, x.Through)
+	}
+	arrived := a.until(within, func() bool {
+		return there() && (x.Dialog == "" || slices.Contains(a.dialogs, x.Dialog)) && (x.Device == "" || slices.Contains(a.devices, x.Device)) &&
+			(x.People == 0 || a.people == x.People) && (x.Chat == "" || slices.Contains(a.chats, x.Chat))
+	})
+	if arrived && x.HoldMS > 0 {
+		select {
+		case <-time.After(time.Duration(x.HoldMS) * time.Millisecond):
+		case <-a.ctx.Done():
+		}
+	}
+	a.judge(x, there())
+	truth, _ := a.server.State().Newest()
+	for _, d := range []struct {
+		what string
+		want *bool
+		is   bool
+	}{{"microphone", x.Microphone, truth.Microphone}, {"camera", x.Camera, truth.Camera}} {
+		if d.want != nil && *d.want != d.is {
+			a.wrong("the %s is on: %v, in truth", d.what, d.is)
+		}
+	}
+	if x.Button != "" && !slices.ContainsFunc(truth.Acts, func(act standin.Act) bool { return act.Do == "join" && act.Button == x.Button }) {
+		a.wrong("the button %q was not pressed", x.Button)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.out.Took = time.Since(began)
+	return a.out
+}
+
+func (a *attempt) judge(x standin.Expect, there bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	bad := func(format string, args ...any) { a.out.Wrong = append(a.out.Wrong, fmt.Sprintf(format, args...)) }
+	if !there && x.Place != "" {
+		bad("expected %s by way of %v", x.Place, x.Through)
+	}
+	if a.place == meeting.PlaceOut && len(x.Reasons) > 0 && slices.Contains(x.Places(), "out") && !slices.Contains(x.Reasons, a.reason) {
+		bad("out for %q; right would be %v", a.reason, x.Reasons)
+	}
+	for _, n := range x.Never {
+		if through(a.out.Places, []string{n}) {
+			bad("said %q, which it never was", n)
+		}
+	}
+	if x.Dialog != "" && !slices.Contains(a.dialogs, x.Dialog) {
+		bad("no dialog of kind %q was told, only %v", x.Dialog, a.dialogs)
+	}
+	if x.Device != "" && !slices.Contains(a.devices, x.Device) {
+		bad("the microphone was never %q, only %v", x.Device, slices.Compact(slices.Clone(a.devices)))
+	}
+	if x.People > 0 && a.people != x.People {
+		bad("%d people, told %d", x.People, a.people)
+	}
+	if x.Chat != "" && !slices.Contains(a.chats, x.Chat) {
+		bad("a message was not told")
+	}
+}
+
+// Round is a whole visit on a mutated page: the lobby is not taken for the meeting, the meeting is entered, both write, the
+// microphone goes on and off, and leaving is confirmed.
+func Round(t *testing.T, p platforms.Platform, k standin.Kind, m standin.Mutation) Outcome {
+	t.Helper()
+	began := time.Now()
+	s := standin.Scenario{
+		Name: "a whole visit", People: []standin.Person{{Name: "Ada Lovelace", Host: true}, {Name: "Grace Hopper"}},
+		Steps: []standin.Step{{On: "asked", AfterMS: 5000, Action: standin.Action{Do: "admit"}}},
+	}
+	a := attemptOn(t, p, k, s, m)
+	if !a.until(60*time.Second, func() bool { return a.place == meeting.PlaceIn || a.place == meeting.PlaceOut }) || a.place != meeting.PlaceIn {
+		a.wrong("was never in")
+	} else {
+		a.visit()
+	}
+	truth, _ := a.server.State().Newest()
+	if truth.Name != ourName {
+		a.wrong("the name that was given is not the one that arrived")
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.out.Took = time.Since(began)
+	return a.out
+}
+
+// visit is what is done in the call.
+func (a *attempt) visit() {
+	ctx, cancel := context.WithTimeout(a.ctx, 90*time.Second)
+	defer cancel()
+	if !through(a.out.Places, []string{"waiting", "in"}) {
+		a.wrong("waiting was not told")
+	}
+	is := func(what string, ok func(standin.Visitor) bool) {
+		short, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if _, err := a.server.Await(short, func(st standin.State) bool { v, there := st.Newest(); return there && ok(v) }); err != nil {
+			a.wrong("%s", what)
+		}
+	}
+	const said = "This meeting is being noted down."
+	if _, err := a.call.SendChat(ctx, said, meeting.Everyone); err != nil {
+		a.wrong("writing: %s", clipped(err.Error()))
+	}
+	is("what was written did not arrive", func(v standin.Visitor) bool {
+		return len(v.Said) == 1 && v.Said[0].Text == said && v.Said[0].To == "everyone"
+	})
+	const answer = "Thank you, notetaker."
+	if err := a.server.Do(ctx, standin.Action{Do: "say", Who: "Ada Lovelace", Text: answer}); err != nil {
+		a.wrong("%v", err)
+	}
+	if !a.until(10*time.Second, func() bool { return slices.Contains(a.chats, answer) }) {
+		a.wrong("her message was not told")
+	}
+	for _, on := range []bool{true, false} {
+		if d, err := a.call.SetMicrophone(ctx, on); err != nil {
+			a.wrong("microphone on %v: %s: %s", on, d, clipped(err.Error()))
+		}
+		is(fmt.Sprintf("the microphone is not on %v, in truth", on), func(v standin.Visitor) bool { return v.Microphone == on })
+	}
+	if err := a.call.Leave(ctx); err != nil {
+		a.wrong("leaving: %s", clipped(err.Error()))
+	}
+	is("the visitor has not left, in truth", func(v standin.Visitor) bool { return v.Screen != "in" })
+}
+
+// Scenarios plays every scenario that comes with a kind, or those named, each as a test of its own.
+func Scenarios(t *testing.T, p platforms.Platform, k standin.Kind, names ...string) {
+	Browser(t)
+	if len(names) == 0 {
+		var err error
+		if names, err = standin.Names(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			s, err := standin.Load(k, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := Play(t, p, k, s, standin.Mutation{})
+			o.report(t)
+		})
+	}
+}
+
+func (o Outcome) report(t *testing.T) {
+	t.Helper()
+	t.Logf("%s in %v: %s", o.Scenario, o.Took.Round(100*time.Millisecond), strings.Join(o.Places, " → "))
+	for _, f := range o.False {
+		t.Errorf("FALSE ADMITTED: %s", f)
+	}
+	for _, w := range o.Wrong {
+		t.Errorf("%s", w)
+	}
+}
+
+// traps are scenarios that a mutated page must not turn into being in, besides the whole visit. Those that a kind does
+// not have are left out.
+var traps = []string{
+	"lobby-looks-like-a-call", "denied-by-a-person", "refused-by-google", "bot-wall", "no-answer", "sign-in-wall", "sign-in-text", "wrong-code", "removed",
+	"ended-for-all", "gate-notes", "the-chat-speaks-of-ends", "unknown-lobby-text", "captions-speak-of-ends",
+}
+
+// Mutations runs a module over mutated pages: for each seed a whole visit and one trap. It tells who survived and which
+// signs carried each, fails at any false "in", and when fewer than want survive.
+func Mutations(t *testing.T, p platforms.Platform, k standin.Kind, seeds []uint64, want int) []Outcome {
+	Browser(t)
+	all, err := standin.Names(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var has []string
+	for _, name := range traps {
+		if slices.Contains(all, name) {
+			has = append(has, name)
+		}
+	}
+	var outcomes []Outcome
+	survived := 0
+	for _, seed := range seeds {
+		m := standin.Mutate(k, seed)
+		var both []Outcome
+		t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) {
+			both = append(both, Round(t, p, k, m))
+		})
+		t.Run(fmt.Sprintf("seed-%d-trap", seed), func(t *testing.T) {
+			s, err := standin.Load(k, has[seed%uint64(len(has))])
+			if err != nil {
+				t.Fatal(err)
+			}
+			both = append(both, Play(t, p, k, s, m))
+		})
+		ok := len(both) == 2
+		for _, o := range both {
+			ok = ok && o.Survived()
+			for _, f := range o.False {
+				t.Errorf("FALSE ADMITTED: %s: %s: %s", m, o.Scenario, f)
+			}
+		}
+		if ok {
+			survived++
+		}
+		outcomes = append(outcomes, both...)
+	}
+	t.Log("\n" + Survivals(outcomes))
+	t.Logf("%d of %d seeds survived", survived, len(seeds))
+	if survived < want {
+		t.Errorf("%d of %d seeds survived, %d are wanted", survived, len(seeds), want)
+	}
+	return outcomes
+}
+
+// Survivals is what came of mutations, a line each, and how often each sign carried an "in".
+func Survivals(all []Outcome) string {
+	var b strings.Builder
+	carried := map[string]int{}
+	for _, o := range all {
+		verdict := "survived"
+		if !o.Survived() {
+			verdict = "FAILED: " + strings.Join(append(slices.Clone(o.False), o.Wrong...), "; ")
+		}
+		fmt.Fprintf(&b, "%s | %s | %s | in by %s | %s\n", o.Mutation, o.Scenario, strings.Join(o.Places, " → "), strings.Join(o.In, ", "), verdict)
+		for _, s := range o.In {
+			carried[s]++
+		}
+	}
+	var signs []string
+	for s := range carried {
+		signs = append(signs, s)
+	}
+	slices.SortFunc(signs, func(x, y string) int {
+		if d := carried[y] - carried[x]; d != 0 {
+			return d
+		}
+		return strings.Compare(x, y)
+	})
+	for _, s := range signs {
+		fmt.Fprintf(&b, "%4d times in by %s\n", carried[s], s)
+	}
+	return b.String()
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +29,9 @@ type Outcome struct {
 	In []string
 	// Places are those that it said it is at, in order, with the reason of an end.
 	Places []string
-	Took   time.Duration
+	// Truth is where the visit really ended, and what was done on the page.
+	Truth string
+	Took  time.Duration
 }
 
 // Survived says whether everything was as expected.
@@ -190,6 +194,29 @@ func (a *attempt) note(e meeting.SeenPlace, truth standin.Visitor) {
 	}
 }
 
+// close notes how it really was, and how long it took. Where PARLEY_TEST_EVIDENCE names a folder, a picture of what went
+// wrong is kept there.
+func (a *attempt) close(began time.Time) Outcome {
+	truth, _ := a.server.State().Newest()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var acts []string
+	for _, act := range truth.Acts {
+		acts = append(acts, act.Do)
+	}
+	a.out.Truth = fmt.Sprintf("%s after %v", truth.Screen, slices.Compact(acts))
+	a.out.Took = time.Since(began)
+	if dir := os.Getenv("PARLEY_TEST_EVIDENCE"); dir != "" && !a.out.Survived() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if png, err := a.call.Picture(ctx); err == nil {
+			name := fmt.Sprintf("%s-%d.png", strings.ReplaceAll(a.out.Scenario, " ", "-"), a.out.Mutation.Seed)
+			_ = os.WriteFile(filepath.Join(dir, name), png, 0o600) // evidence is a help, not a result
+		}
+	}
+	return a.out
+}
+
 // until waits for what the module says; it tells whether that came.
 func (a *attempt) until(limit time.Duration, ok func() bool) bool {
 	timer := time.NewTimer(limit)
@@ -266,10 +293,7 @@ func Play(t *testing.T, p platforms.Platform, k standin.Kind, s standin.Scenario
 	if x.Button != "" && !slices.ContainsFunc(truth.Acts, func(act standin.Act) bool { return act.Do == "join" && act.Button == x.Button }) {
 		a.wrong("the button %q was not pressed", x.Button)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.out.Took = time.Since(began)
-	return a.out
+	return a.close(began)
 }
 
 func (a *attempt) judge(x standin.Expect, there bool) {
@@ -320,10 +344,7 @@ func Round(t *testing.T, p platforms.Platform, k standin.Kind, m standin.Mutatio
 	if truth.Name != ourName {
 		a.wrong("the name that was given is not the one that arrived")
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.out.Took = time.Since(began)
-	return a.out
+	return a.close(began)
 }
 
 // visit is what is done in the call.
@@ -389,7 +410,7 @@ func Scenarios(t *testing.T, p platforms.Platform, k standin.Kind, names ...stri
 
 func (o Outcome) report(t *testing.T) {
 	t.Helper()
-	t.Logf("%s in %v: %s", o.Scenario, o.Took.Round(100*time.Millisecond), strings.Join(o.Places, " → "))
+	t.Logf("%s in %v: %s; in truth %s", o.Scenario, o.Took.Round(100*time.Millisecond), strings.Join(o.Places, " → "), o.Truth)
 	for _, f := range o.False {
 		t.Errorf("FALSE ADMITTED: %s", f)
 	}

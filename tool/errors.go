@@ -106,6 +106,11 @@ const (
 	CodeElementNotFound  Code = "element_not_found"
 	CodeNothingToSee     Code = "nothing_to_see"
 
+	CodeAgentUnavailable Code = "agent_unavailable"
+	CodeAgentFailed      Code = "agent_failed"
+	CodeAgentUnsafe      Code = "agent_unsafe"
+	CodeNoTranscript     Code = "no_transcript"
+
 	CodeQuestionUnknown Code = "question_unknown"
 	CodeBadChoice       Code = "bad_choice"
 )

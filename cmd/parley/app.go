@@ -126,6 +126,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	var table []tool.Tool
 	if meetings != nil {
 		table = append(tool.Table(meetings, a.links), tool.TalkTable(a.seat)...)
+		table = append(table, tool.AskTable(meetings, newAsker(v, data, a.log))...)
 	}
 	table = append(table, browse.Tools(a.browsers)...)
 	host, _ := os.Hostname()

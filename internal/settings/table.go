@@ -85,6 +85,10 @@ var Table = []Setting{
 		Meaning: "The model the gateway is asked for."},
 	{Name: "PARLEY_CONTROL_SPANS", Default: "0", Shape: "1 or 0", Check: yesNo,
 		Meaning: "1 logs how long each phase of an action takes, at the level debug. Nothing of what it says is in that."},
+	{Name: "PARLEY_AGENT", Default: "off", Shape: "off, auto, or claude, codex, antigravity, vibe, grok, cursor, qwen, opencode", Check: oneOf("off", "auto", "claude", "codex", "antigravity", "vibe", "grok", "cursor", "qwen", "opencode"),
+		Meaning: "The agent's program that answers meeting_ask. The transcript then goes to that program's maker; off keeps it here. auto takes the first that is installed and signed in."},
+	{Name: "PARLEY_AGENT_MODEL", Shape: "name of a model", Check: shortText(100),
+		Meaning: "The model of PARLEY_AGENT. Default: the program's own."},
 
 	{Name: "PARLEY_MAX_SESSIONS", Default: "4", Shape: "whole number, 1 to 64", Check: wholeNumber(1, 64),
 		Meaning: "Browser sessions at the same time. Meetings do not count."},

@@ -21,7 +21,7 @@ func TestOnlySpawnStartsProcesses(t *testing.T) {
 		}
 		if d.IsDir() {
 			switch name := d.Name(); {
-			case path != ".." && strings.HasPrefix(name, "."), name == "testdata", name == "testkit", name == "bin", name == "scripts",
+			case path != ".." && strings.HasPrefix(name, "."), name == "testdata", name == "testkit", name == "examples", name == "bin", name == "scripts",
 				filepath.ToSlash(path) == "../internal/proc", filepath.ToSlash(path) == "../guard/spawn":
 				return filepath.SkipDir
 			}

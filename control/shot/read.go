@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/control/inspect"
+	"parley/guard/spawn"
 )
 
 // ErrUnread says that nobody here can read what is on a picture, or did not read all of it: then it stays.
@@ -77,7 +78,7 @@ func (t *Tesseract) Read(ctx context.Context, png []byte) (string, bool, error) 
 	c.WaitDelay = time.Second
 	out := &limited{most: maxText}
 	c.Stdout = out
-	if err := c.Run(); err != nil {
+	if err := spawn.RunCmd(spawn.Tesseract, c, spawn.Options{}); err != nil {
 		return "", false, fmt.Errorf("tesseract: %w", err)
 	}
 	if out.over {

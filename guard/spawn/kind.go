@@ -22,6 +22,7 @@ const (
 	FFmpeg     Kind = "ffmpeg"
 	Espeak     Kind = "espeak"
 	Speech     Kind = "speech"
+	Tesseract  Kind = "tesseract"
 	Worker     Kind = "worker"
 	Service    Kind = "service"
 	Installer  Kind = "installer"

@@ -42,6 +42,12 @@ func loopback(addr string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
+// figure is a line of /metrics.
+type figure struct {
+	name, kind, help string
+	value            any
+}
+
 func (s *Server) writeMetrics(w io.Writer) {
 	s.mu.Lock()
 	open, sockets := len(s.conns), 0
@@ -52,10 +58,7 @@ func (s *Server) writeMetrics(w io.Writer) {
 	waiting, dropped := s.hub.counts()
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	for _, m := range []struct {
-		name, kind, help string
-		value            any
-	}{
+	figures := []figure{
 		{"parley_connections", "gauge", "Open stdio and WebSocket connections.", open},
 		{"parley_websockets", "gauge", "Open WebSocket connections.", sockets},
 		{"parley_connections_total", "counter", "Stdio and WebSocket connections ever opened.", s.stats.opened.Load()},
@@ -74,7 +77,19 @@ func (s *Server) writeMetrics(w io.Writer) {
 		{"parley_goroutines", "gauge", "Goroutines.", runtime.NumGoroutine()},
 		{"parley_heap_bytes", "gauge", "Live heap.", mem.HeapAlloc},
 		{"parley_memory_bytes", "gauge", "Memory obtained from the system.", mem.Sys - mem.HeapReleased},
-	} {
+	}
+	if s.o.Channels != nil {
+		c := s.o.Channels.Counts()
+		figures = append(figures,
+			figure{"parley_channels", "gauge", "Meetings' channels on connections.", c.Channels},
+			figure{"parley_channel_messages_total", "counter", "Messages put into hosts' queues.", c.Incoming},
+			figure{"parley_channel_messages_lost_total", "counter", "Messages that a host did not take in time or at all.", c.Lost},
+			figure{"parley_channel_published_total", "counter", "Publishes that were taken.", c.Published},
+			figure{"parley_channel_refused_total", "counter", "Publishes that were refused.", c.Refused},
+			figure{"parley_channel_chunks_total", "counter", "Pieces of texts handed to meetings.", c.Chunks},
+			figure{"parley_channel_chunks_lost_total", "counter", "Pieces that were of no use or too many.", c.ChunksLost})
+	}
+	for _, m := range figures {
 		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n%s %v\n", m.name, m.help, m.name, m.kind, m.name, m.value)
 	}
 	calls := s.o.Tools.Stats().Snapshot()

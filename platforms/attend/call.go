@@ -56,6 +56,7 @@ type Call struct {
 	events *queue.Queue[meeting.CallEvent]
 	engine *sign.Engine // the run loop's
 
+	lookedUp time.Time  // when the list of people was opened last; of whoever holds chatting
 	chatting sync.Mutex // one message at a time, so that each can be proven
 	devices  sync.Mutex // one switch of a device at a time
 
@@ -208,7 +209,12 @@ func (c *Call) Find(ctx context.Context, name string) (platforms.Found, platform
 func (c *Call) Await(ctx context.Context, name string, limit time.Duration) (platforms.Found, platforms.Target, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for {
+	for n := 1; ; n++ {
+		if n%4 == 0 && c.Place() == meeting.PlaceIn { // toolbars hide while one waits
+			if err := c.Nudge(ctx); err != nil && ctx.Err() == nil {
+				return platforms.Found{}, platforms.Target{}, err
+			}
+		}
 		f, t, err := c.Find(ctx, name)
 		if err != nil || f.OK {
 			if ctx.Err() != nil {
@@ -241,7 +247,7 @@ func (c *Call) Nudge(ctx context.Context) error {
 	c.state.nudges++
 	n := c.state.nudges
 	c.mu.Unlock()
-	return c.Page.MoveMouse(ctx, float64(620+n%7*6), float64(640+n%5*6))
+	return c.Page.MoveMouse(ctx, float64(600+n%7*6), float64(500+n%5*6)) // inside the smallest viewport that we have
 }
 
 // pause waits; it is false when the context ended first.

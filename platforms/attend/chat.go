@@ -194,3 +194,33 @@ func cutAt(r []rune, n int) int {
 	}
 	return n
 }
+
+// Aside does something in the place of the chat, which cannot be written to meanwhile. Nothing is done while somebody
+// writes.
+func (c *Call) Aside(f func()) {
+	if c.chatting.TryLock() {
+		defer c.chatting.Unlock()
+		f()
+	}
+}
+
+// LookUp opens the list of people, where the page counts more of them than it names, and the chat again after it: not
+// every page has room for both. Messages that come meanwhile stand in the chat when it is back.
+func (c *Call) LookUp(ctx context.Context) {
+	if time.Since(c.lookedUp) < lookUpEvery {
+		return
+	}
+	c.lookedUp = time.Now()
+	if err := c.Nudge(ctx); err != nil || !c.Try(ctx, "people-open") {
+		return
+	}
+	step, done := context.WithTimeout(ctx, 2*time.Second)
+	_ = c.Until(step, func(s *State) bool { return s.Shown.Whole }) // a list that does not come is not there to be read
+	done()
+	if err := c.OpenChat(ctx); err != nil {
+		c.Log.Debug("the chat is not open", "error", err)
+	}
+}
+
+// lookUpEvery bounds how often the list of people is looked up.
+const lookUpEvery = 6 * time.Second

@@ -57,6 +57,8 @@
 		}));
 	};
 
+	// hash names a text by its letters: two of the same text have the same.
+	const hash = (s) => { let a = 5381, b = 52711; for (let i = 0; i < s.length; i++) { a = (a * 33 ^ s.charCodeAt(i)) >>> 0; b = (b * 31 + s.charCodeAt(i)) >>> 0; } return a.toString(36) + b.toString(36); };
 	const here = () => location.host + location.pathname;
-	return { flat, ways, find, all, query, line, attr, read, shows, control, number, page, dialogs, here, excluded };
+	return { flat, ways, find, all, query, line, attr, read, shows, control, number, hash, page, dialogs, here, excluded };
 }

@@ -19,6 +19,7 @@ type Shown struct {
 	Camera     Button    `json:"camera"`
 	Hand       Button    `json:"hand"`
 	People     []Person  `json:"people"` // null: the page shows nobody now
+	Whole      bool      `json:"whole"`  // People are all who are there, not only those in view
 	Count      *int      `json:"count"`  // ourselves included; null: the page does not tell
 	Always     bool      `json:"always"` // somebody is always shown as speaking, also in silence
 	Chat       ChatPanel `json:"chat"`
@@ -77,7 +78,8 @@ type reader struct {
 
 	people     []meeting.Person
 	count      int
-	told       bool // people were told
+	whole      []meeting.Person // the last list that was whole
+	told       bool             // people were told
 	speaking   []string
 	selfSpeaks bool
 	device     meeting.SeenDevice
@@ -276,6 +278,21 @@ func (r *reader) roster(s Shown) {
 	if s.Count != nil && *s.Count > 0 {
 		count = *s.Count
 	}
+	switch {
+	case s.Whole:
+		r.whole = slices.Clone(list)
+	case count > 0 && count == len(r.whole): // nobody came or went: those who are out of view are still there
+		for i, p := range r.whole {
+			for _, q := range list {
+				if q.ID == p.ID {
+					p.Muted, p.HandUp = q.Muted || p.Muted, q.HandUp
+					r.whole[i] = p
+				}
+			}
+		}
+		list = slices.Clone(r.whole)
+	}
+	r.call.update(func(st *State) { st.missing = count > 0 && count > len(list) })
 	if r.told && count == r.count && slices.Equal(list, r.people) {
 		return
 	}
@@ -293,7 +310,7 @@ func (r *reader) speakers(now time.Time, s Shown) {
 	for _, p := range s.People {
 		switch {
 		case p.Speaking && p.Self:
-			self = true
+			self = !s.Always
 		case p.Speaking:
 			ids, names = append(ids, p.ID), append(names, p.Name)
 		}

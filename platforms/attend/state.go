@@ -3,6 +3,7 @@ package attend
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"parley/meeting"
 	"parley/platforms/sign"
@@ -27,6 +28,7 @@ type State struct {
 	sending  []string       // texts of ours that are on their way, or were lately
 	answered map[string]int // how often a dialog was answered, by its rule
 	unmute   string         // id of the dialog in which the host asks us to unmute
+	missing  bool           // the page counts more people than it names
 	nudges   int
 }
 
@@ -93,7 +95,8 @@ func (c *Call) Shows(kind sign.Kind) (yes bool) {
 func (c *Call) shows(s *State, kind sign.Kind) bool {
 	for _, h := range s.hits {
 		for _, t := range c.m.Table.Signs {
-			if t.Name == h.Sign && t.Kind == kind {
+			doubtful := kind != sign.Lobby && kind != sign.Waiting && h.Lang != "" && slices.Contains(t.Unverified, h.Lang)
+			if t.Name == h.Sign && t.Kind == kind && !doubtful {
 				return true
 			}
 		}
@@ -103,6 +106,9 @@ func (c *Call) shows(s *State, kind sign.Kind) bool {
 
 // Answered is how often dialogs of a rule were answered.
 func (s *State) Answered(rule string) int { return s.answered[rule] }
+
+// Missing says that the page counts more people than it names.
+func (s *State) Missing() bool { return s.missing }
 
 // Hit says whether the last look had this sign.
 func (s *State) Hit(name string) bool {

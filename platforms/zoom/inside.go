@@ -31,7 +31,6 @@ func settle(ctx context.Context, c *attend.Call) error {
 	if err := c.OpenChat(ctx); err != nil {
 		errs = append(errs, err)
 	}
-	c.Try(ctx, "people-open")
 	if c.O.Captions {
 		c.Try(ctx, "captions-on")
 	}
@@ -103,8 +102,12 @@ func tend(ctx context.Context, c *attend.Call) {
 			c.Log.Warn("the microphone after joining the audio", "state", d, "error", err)
 		}
 	}
-	open := false
-	c.Look(func(s *attend.State) { open = s.Shown.Chat.Open })
+	open, missing := false, false
+	c.Look(func(s *attend.State) { open, missing = s.Shown.Chat.Open, s.Missing() })
+	if missing {
+		c.Aside(func() { c.LookUp(ctx) })
+		return
+	}
 	if !open {
 		if err := c.OpenChat(ctx); err != nil {
 			c.Log.Debug("the chat is not open", "error", err)

@@ -4,16 +4,18 @@
 	const PRIVATE = c.flat(words.private.texts).map(kit.fold);
 
 	// A person's line: "Ada Lovelace (Host, me), computer audio muted, video off".
-	const listed = () => c.query(words.listed.selector).filter(kit.visible).slice(0, 300).map((el) => {
+	// Somebody has no id on the page: the name is it, numbered where several have it.
+	const unique = (list) => { const n = new Map(); for (const p of list) { const k = (n.get(p.name) || 0) + 1; n.set(p.name, k); p.id = 'name:' + p.name + (k > 1 ? '#' + k : ''); } return list; };
+	const listed = () => unique(c.query(words.listed.selector).filter(kit.visible).slice(0, 300).map((el) => {
 		const label = c.line(el.getAttribute('aria-label') || kit.content(el)), folded = kit.fold(label);
 		const shown = el.querySelector(words.listedname.selector);
 		let name = shown ? c.line(c.read(shown)) : label.split(/,\s*(?=[^,]*(?:audio|video|muted|unmuted)\b)/i)[0].split(', ')[0];
 		const roles = (/\(([^()]*)\)/.exec(label.slice(0, label.indexOf(',') < 0 ? undefined : label.lastIndexOf(')') + 1)) || ['', ''])[1];
 		name = name.replace(/\s*\([^()]*\)\s*$/, (m) => /\b(host|co-host|me|guest)\b/i.test(m) || HOST.some((h) => kit.fold(m).includes(h)) || YOU.has(kit.fold(m.replace(/[()]/g, ''))) ? '' : m).trim();
 		const parts = roles.split(',').map((s) => kit.fold(s));
-		return { id: el.getAttribute('data-userid') || el.id || 'name:' + name, name, self: parts.some((p) => YOU.has(p)), host: parts.some((p) => HOST.includes(p)),
+		return { id: '', name, self: parts.some((p) => YOU.has(p)), host: parts.some((p) => HOST.includes(p)),
 			muted: /\bmuted\b/.test(folded) && !/\bunmuted\b/.test(folded), hand: /hand raised|raised hand/.test(folded) || c.shows(el, 'hand'), speaking: false };
-	}).filter((p) => p.name);
+	}).filter((p) => p.name));
 
 	const nameIn = (frame) => { const el = frame.querySelector(words.framename.selector); return el ? c.line(c.read(el)) : ''; };
 	// speaking are the names in the frames that are marked; stage says that the frame always shows somebody.
@@ -28,11 +30,11 @@
 	};
 
 	const people = () => {
-		const list = listed(), tiles = c.query(words.tile.selector).filter(kit.visible).map(nameIn).filter(Boolean);
+		const list = listed(), whole = list.length > 0, tiles = c.query(words.tile.selector).filter(kit.visible).map(nameIn).filter(Boolean);
 		const now = speaking(), names = new Map(list.map((p) => [p.name, p]));
 		for (const name of new Set([...tiles, ...now.names])) if (!names.has(name) && !list.length) { const p = { id: 'name:' + name, name, self: YOU.has(kit.fold(name)), host: false, muted: false, hand: false, speaking: false }; names.set(name, p); list.push(p); }
 		for (const name of now.names) { const p = names.get(name); if (p) p.speaking = true; }
-		return { list: list.length ? list : null, stage: now.stage };
+		return { list: list.length ? list : null, stage: now.stage, whole };
 	};
 
 	// The count stands in the name of the people's button, in the panel's head, or is the list's length where it is whole.
@@ -57,6 +59,7 @@
 	// A row says "<sender> to <receiver>, <time>, <text>"; several in a row of one sender have the name once.
 	const messages = () => {
 		let sender = '', out = [];
+		const alike = new Map();
 		const rows = c.query(words.entry.selector).filter((r) => !r.parentElement || !r.parentElement.closest(words.entry.selector));
 		for (const row of rows.slice(-80)) {
 			const by = row.querySelector(words.sender.selector), body = row.querySelector(words.body.selector);
@@ -70,8 +73,12 @@
 			if (!text) continue; // who came and went
 			const marks = kit.fold((head ? head.textContent : '') + ' ' + to);
 			const own = YOU.has(kit.fold(sender)) || !!row.querySelector(words.own.selector) || row.matches(words.own.selector);
+			// A row that is drawn anew keeps its id, where it has one; else what it says is its name.
+			const said_ = [row, labelled, ...row.querySelectorAll('[id]')].find((el) => el && /^chat-message-.*\d/.test(el.id));
+			const key = sender + '|' + to + '|' + (said ? said[3] : '') + '|' + text, nth = (alike.get(key) || 0) + 1;
+			alike.set(key, nth);
 			out.push({
-				id: (row.id || (labelled && labelled.id) || c.page + '-' + c.number(row)), own, sender: YOU.has(kit.fold(sender)) ? '' : sender, text: kit.clip(text, 8192), to,
+				id: said_ ? said_.id : 'm' + c.hash(key) + '-' + nth, own, sender: YOU.has(kit.fold(sender)) ? '' : sender, text: kit.clip(text, 8192), to,
 				private: PRIVATE.some((p) => marks.includes(p)) || (to !== '' && !ALL.some((a) => kit.fold(to).includes(a))),
 			});
 		}
@@ -95,7 +102,7 @@
 		const field = c.find(words.message), who = people();
 		return {
 			here: c.here(), microphone: c.control(words.microphone), camera: c.control(words.camera, svg('svg.SvgVideoOff', 'svg.SvgVideoOn')),
-			people: who.list, count: count(), always: who.stage,
+			people: who.list, whole: who.whole, count: count(), always: who.stage,
 			chat: { open: !!field, off: !!field && kit.disabled(field), to: toFound() },
 			messages: messages(), captions: captions(), dialogs: c.dialogs(),
 		};

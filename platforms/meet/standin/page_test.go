@@ -35,3 +35,5 @@ func TestAVisit(t *testing.T) {
 	v.Click("Leave call")
 	v.Await("left", func(o standin.Visitor) bool { return o.Screen == "left" && !o.Media })
 }
+
+func TestEveryScreenAndDialogIsDrawn(t *testing.T) { platformtest.Drawn(t, Kind(), 11) }

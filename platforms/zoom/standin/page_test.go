@@ -66,3 +66,5 @@ func aVisit(t *testing.T, flags []string) {
 	v.Click("Leave Meeting")
 	v.Await("left", func(o standin.Visitor) bool { return o.Screen == "left" && !o.Media })
 }
+
+func TestEveryScreenAndDialogIsDrawn(t *testing.T) { platformtest.Drawn(t, Kind(), 11) }

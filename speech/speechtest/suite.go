@@ -609,3 +609,18 @@ func testSpeakCancelled(t *testing.T, e Engine) {
 
 // normal gives the words of a text as they are compared.
 func normal(text string) []string { return wer.Normalise(text) }
+
+// RunSynthesizer plays the part of the suite that is about voices on synthesizers that open makes, one for each test.
+func RunSynthesizer(t *testing.T, open func(t *testing.T) speech.Synthesizer) {
+	e := Engine{Patience: 10 * time.Second, Say: "Good morning. We have three points today, and the first one is short."}
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, Engine)
+	}{{"Speak", testSpeak}, {"SpeakCancelled", testSpeakCancelled}} {
+		t.Run(test.name, func(t *testing.T) {
+			e := e
+			e.Synthesizer = open(t)
+			test.run(t, e)
+		})
+	}
+}

@@ -26,6 +26,8 @@ import (
 	"parley/platforms"
 	"parley/speech"
 	"parley/speech/local"
+	"parley/speech/settings"
+	"parley/speech/supertonic"
 )
 
 // Options are what every meeting of this program has in common.
@@ -58,6 +60,7 @@ type station struct {
 	recording *recording
 	hearing   *hearing // nil: no transcript
 	engine    *local.Engine
+	http      *supertonic.Engine // nil: there is no such service
 
 	wg   sync.WaitGroup
 	life context.Context // ends with Close
@@ -104,17 +107,41 @@ func (s *station) ports() (meeting.Ports, error) {
 		ports.Hearing = s.hearing
 		ports.Log = &lines{path: set.Transcript()}
 	}
-	v := &voice{log: s.log, player: s.speaker, decode: decode, base: speech.SpeakRequest{
-		Voice: s.start.Speech.Voice, Model: s.start.Speech.Model, Speed: s.start.Speech.Speed,
-	}}
-	if s.engine != nil {
-		v.synth = s.engine
+	v, err := s.voice()
+	if err != nil {
+		return meeting.Ports{}, err
 	}
 	if s.hearing != nil {
 		v.said, v.silenced = s.hearing.scribe.Said, s.hearing.scribe.Silenced
 	}
 	ports.Voice = v
 	return ports, nil
+}
+
+// voice has a synthesizer for each backend that the service has.
+func (s *station) voice() (*voice, error) {
+	sp := s.start.Speech
+	v := &voice{log: s.log, player: s.speaker, decode: decode, backend: sp.Backend, voices: sp.Voices, others: map[string]speech.Synthesizer{}}
+	if v.backend == "" {
+		v.backend = settings.BackendLocal
+	}
+	v.base = speech.SpeakRequest{Voice: sp.Voice, Model: sp.Model, Speed: sp.Speed}
+	if v.base.Voice == "" {
+		v.base.Voice = sp.Voices[v.backend]
+	}
+	if s.engine != nil {
+		v.others[settings.BackendLocal] = s.engine
+	}
+	if url := sp.URLs[settings.BackendSupertonic]; url != "" {
+		e, err := supertonic.New(supertonic.Options{URL: url, Voice: sp.Voices[settings.BackendSupertonic]})
+		if err != nil {
+			return nil, err
+		}
+		s.http = e
+		v.others[settings.BackendSupertonic] = e
+	}
+	v.synth = v.others[v.backend]
+	return v, nil
 }
 
 // linkKey is the member of the start message's Extra that carries the link as its platform reads it.
@@ -203,7 +230,7 @@ func (s *station) bringUp(ctx context.Context) (call meeting.Call, err error) {
 		return nil, err
 	}
 	call = s.listen(call)
-	if s.engine != nil && s.start.Permits.Speak {
+	if s.engine != nil && s.start.Permits.Speak && (s.start.Speech.Backend == "" || s.start.Speech.Backend == settings.BackendLocal) {
 		s.wg.Go(s.warmVoice)
 	}
 	s.set(func() { s.call = call })
@@ -215,7 +242,7 @@ func (s *station) warmVoice() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	if err := s.engine.Prepare(ctx, s.start.Speech.Voice); err != nil && s.life.Err() == nil {
+	if err := s.engine.Prepare(ctx, s.start.Speech.Voices[settings.BackendLocal]); err != nil && s.life.Err() == nil {
 		s.log.Warn("the voice is not ready", "kind", speech.KindOf(err), "err", err)
 	}
 }
@@ -344,6 +371,9 @@ func (s *station) Close(ctx context.Context) error {
 	}
 	if s.engine != nil {
 		errs = append(errs, s.engine.Close())
+	}
+	if s.http != nil {
+		errs = append(errs, s.http.Close())
 	}
 	done := make(chan struct{})
 	go func() { s.wg.Wait(); close(done) }()

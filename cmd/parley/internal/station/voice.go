@@ -55,9 +55,11 @@ type voice struct {
 	said     func(at time.Time, length time.Duration, text string)
 	silenced func(at time.Time)
 	base     speech.SpeakRequest // the defaults of the tenant and the join
-	// others are the voices of other backends, by name; backend is the one of synth.
+	// others are the synthesizers of other backends, by name; backend is the one of synth. voices are the backends' own
+	// defaults.
 	others  map[string]speech.Synthesizer
 	backend string
+	voices  map[string]string
 	stall   time.Duration // zero: stall
 
 	mu    sync.Mutex
@@ -169,7 +171,7 @@ func (v *voice) prepare(ctx context.Context, u meeting.Utterance) (*spoken, erro
 	}
 	r := v.base
 	if u.Backend != "" && u.Backend != v.backend {
-		r = speech.SpeakRequest{Speed: r.Speed} // the defaults are another backend's
+		r = speech.SpeakRequest{Speed: r.Speed, Voice: v.voices[u.Backend]} // the defaults are another backend's
 	}
 	r.Text = u.Text
 	if u.Voice != "" {

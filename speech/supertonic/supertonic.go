@@ -1,0 +1,311 @@
+// Package supertonic is a voice made by a local Supertonic service, or another one with its speech endpoint, over HTTP.
+package supertonic
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"parley/speech"
+	"parley/turn"
+)
+
+// Options are what an Engine needs; URL is required.
+type Options struct {
+	// URL is the service's base address; the path of its speech endpoint is added.
+	URL string
+	// Model is what requests name. Empty: supertonic-3.
+	Model string
+	// Voice is used where a request names none. Empty: F1.
+	Voice string
+	// Limit is how long one sentence may take. Zero: 30 s.
+	Limit time.Duration
+	// Retry is the pause before a service that is still loading is asked again. Zero: 1 s.
+	Retry time.Duration
+}
+
+// The bounds of an answer.
+const (
+	maxAudio = 32 << 20 // some six minutes at 44.1 kHz
+	maxError = 16 << 10
+	maxText  = 10_000 // bytes of one request, as of the local engine
+	ahead    = 2      // sentences that are made before they are asked for
+)
+
+// Engine implements speech.Synthesizer. It is safe for concurrent use. A text is sent a sentence at a time, the next one
+// while one plays; the service does one at a time.
+type Engine struct {
+	o      Options
+	client *http.Client
+}
+
+// New makes an engine. It does not connect.
+func New(o Options) (*Engine, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, errors.New("supertonic: the address of the service is not an http or https address")
+	}
+	o.URL = strings.TrimSuffix(o.URL, "/")
+	if o.Model == "" {
+		o.Model = "supertonic-3"
+	}
+	if o.Voice == "" {
+		o.Voice = "F1"
+	}
+	if o.Limit == 0 {
+		o.Limit = 30 * time.Second
+	}
+	if o.Retry == 0 {
+		o.Retry = time.Second
+	}
+	return &Engine{o: o, client: &http.Client{
+		Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Limit, MaxResponseHeaderBytes: 64 << 10},
+		// What somebody says goes to the address that was set, and to no other.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Close lets go of idle connections.
+func (e *Engine) Close() error { e.client.CloseIdleConnections(); return nil }
+
+// Speak starts the synthesis of a text.
+func (e *Engine) Speak(ctx context.Context, r speech.SpeakRequest) (speech.Clip, error) {
+	switch {
+	case len(r.Text) > maxText:
+		return nil, fail(speech.KindInput, fmt.Errorf("a text of %d bytes: at most %d are said at once; send it in parts", len(r.Text), maxText))
+	case r.Speed != 0 && !(r.Speed >= 0.5 && r.Speed <= 2):
+		return nil, fail(speech.KindInput, fmt.Errorf("speed %v: it lies between 0.5 and 2", r.Speed))
+	}
+	c := &clip{pieces: make(chan speech.Piece, ahead), done: make(chan struct{})}
+	c.ctx, c.stop = context.WithCancelCause(ctx)
+	go c.make(e, r)
+	return c, nil
+}
+
+// clip is a text on its way. make is its one goroutine, which ends with the text, with Close, or with the context.
+type clip struct {
+	ctx    context.Context
+	stop   context.CancelCauseFunc
+	pieces chan speech.Piece
+	done   chan struct{}
+	err    error // when done is closed
+}
+
+var errClosed = errors.New("the clip was closed")
+
+func (c *clip) make(e *Engine, r speech.SpeakRequest) {
+	defer close(c.done)
+	c.err = io.EOF
+	for _, text := range turn.Sentences(r.Text, r.Lang, true) {
+		pcm, err := e.sentence(c.ctx, r, text)
+		if c.ctx.Err() != nil {
+			c.err = context.Cause(c.ctx)
+			return
+		}
+		if err != nil {
+			c.err = err
+			return
+		}
+		select {
+		case c.pieces <- speech.Piece{Text: text, PCM: pcm}:
+		case <-c.ctx.Done():
+			c.err = context.Cause(c.ctx)
+			return
+		}
+	}
+}
+
+// Next gives the next sentence.
+func (c *clip) Next(ctx context.Context) (speech.Piece, error) {
+	if c.ctx.Err() != nil {
+		return speech.Piece{}, context.Cause(c.ctx)
+	}
+	select {
+	case p := <-c.pieces:
+		return p, nil
+	default:
+	}
+	select {
+	case p := <-c.pieces:
+		return p, nil
+	case <-c.done:
+		select {
+		case p := <-c.pieces: // it was put there before the end
+			return p, nil
+		default:
+		}
+		return speech.Piece{}, c.err
+	case <-ctx.Done():
+		return speech.Piece{}, context.Cause(ctx)
+	}
+}
+
+// Close gives up what was not yet synthesized.
+func (c *clip) Close() error {
+	c.stop(errClosed)
+	<-c.done
+	return nil
+}
+
+// request is the body of the speech endpoint.
+type request struct {
+	Model  string  `json:"model"`
+	Input  string  `json:"input"`
+	Voice  string  `json:"voice"`
+	Lang   string  `json:"lang,omitempty"`
+	Format string  `json:"response_format"`
+	Speed  float64 `json:"speed,omitempty"`
+}
+
+// sentence gives the sound of one sentence at the speaking rate. A service that is still loading is asked again.
+func (e *Engine) sentence(ctx context.Context, r speech.SpeakRequest, text string) ([]int16, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.o.Limit)
+	defer cancel()
+	body := request{Model: e.o.Model, Input: text, Voice: e.o.Voice, Lang: r.Lang, Format: "wav", Speed: r.Speed}
+	if r.Model != "" {
+		body.Model = r.Model
+	}
+	if r.Voice != "" {
+		body.Voice = strings.TrimPrefix(r.Voice, "supertonic-")
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, fail(speech.KindInput, errors.New("the text cannot be sent"))
+	}
+	for {
+		pcm, err := e.post(ctx, raw)
+		if !errors.Is(err, errNotReady) {
+			return pcm, err
+		}
+		select {
+		case <-time.After(e.o.Retry):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+var errNotReady = errors.New("the service is still loading its model")
+
+func (e *Engine) post(ctx context.Context, body []byte) ([]int16, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.o.URL+"/v1/audio/speech", bytes.NewReader(body))
+	if err != nil {
+		return nil, fail(speech.KindInput, errors.New("the address of the service cannot be used"))
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "audio/wav")
+	res, err := e.client.Do(req)
+	if err != nil {
+		return nil, reach(ctx, err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, refusal(res)
+	}
+	pcm, err := readWAV(io.LimitReader(res.Body, maxAudio+1))
+	switch {
+	case ctx.Err() != nil:
+		return nil, reach(ctx, ctx.Err())
+	case err != nil:
+		return nil, fail(speech.KindInternal, err)
+	}
+	return pcm, nil
+}
+
+// reach words that the service was not reached, or did not answer in time.
+func reach(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fail(speech.KindUnavailable, errors.New("the service did not answer in time"))
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // without the address, which is the operator's
+	}
+	return fail(speech.KindUnavailable, fmt.Errorf("the service cannot be reached (PARLEY_TTS_URL): %w", err))
+}
+
+// codes are those that the service is known to give; other words of it are not repeated: they may quote the text.
+var codes = map[string]speech.Kind{
+	"unknown_voice": speech.KindInput, "unsupported_lang": speech.KindInput, "unsupported_response_format": speech.KindInput,
+	"model_not_loaded": speech.KindInput, "not_ready": speech.KindUnavailable, "synthesis_failed": speech.KindInternal,
+}
+
+// refusal is an answer that is no sound.
+func refusal(res *http.Response) error {
+	var body struct {
+		Error struct {
+			Code string `json:"code"`
+		} `json:"error"`
+	}
+	raw, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // what cannot be read names no code
+	_ = json.Unmarshal(raw, &body)
+	kind, known := codes[body.Error.Code]
+	switch {
+	case body.Error.Code == "not_ready", res.StatusCode == http.StatusServiceUnavailable:
+		return fail(speech.KindUnavailable, errNotReady)
+	case known:
+		return fail(kind, fmt.Errorf("the service answers %s", body.Error.Code))
+	case res.StatusCode == http.StatusUnauthorized, res.StatusCode == http.StatusForbidden:
+		kind = speech.KindAuth
+	case res.StatusCode == http.StatusTooManyRequests:
+		kind = speech.KindBusy
+	case res.StatusCode >= 500:
+		kind = speech.KindUnavailable
+	default:
+		kind = speech.KindInput
+	}
+	return fail(kind, fmt.Errorf("the service answers with status %d", res.StatusCode))
+}
+
+func fail(k speech.Kind, err error) error { return &speech.Error{Kind: k, Op: "speak", Err: err} }
+
+// builtin are the voices that every service of this kind has.
+var builtin = []string{"F1", "F2", "F3", "F4", "F5", "M1", "M2", "M3", "M4", "M5"}
+
+// Voices lists what the service says it has, else the built-in ones.
+func (e *Engine) Voices(ctx context.Context) ([]speech.Voice, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.o.URL+"/v1/styles", nil)
+	if err != nil {
+		return nil, fail(speech.KindInput, errors.New("the address of the service cannot be used"))
+	}
+	res, err := e.client.Do(req)
+	if err != nil {
+		return nil, reach(ctx, err)
+	}
+	defer res.Body.Close()
+	var list struct {
+		Styles []struct {
+			Name string `json:"name"`
+		} `json:"styles"`
+	}
+	raw, err := io.ReadAll(io.LimitReader(res.Body, 256<<10))
+	if err != nil {
+		return nil, reach(ctx, err)
+	}
+	var out []speech.Voice
+	if res.StatusCode == http.StatusOK && json.Unmarshal(raw, &list) == nil {
+		for _, s := range list.Styles {
+			out = append(out, speech.Voice{ID: s.Name})
+		}
+	}
+	if len(out) == 0 {
+		for _, name := range builtin {
+			out = append(out, speech.Voice{ID: name})
+		}
+	}
+	return out, nil
+}
+
+var _ speech.Synthesizer = (*Engine)(nil)

@@ -98,6 +98,25 @@ func MeasureDuck(ctx context.Context, s *Server, n int) ([]time.Duration, error)
 	})
 }
 
+// MeasureOther lets another program play a tone of a second or less n times, and gives the times from asking for it until
+// its first sound arrives, as MeasureLatency does for ours. play starts it and gives what ends it.
+func MeasureOther(ctx context.Context, s *Server, n int, play func(context.Context) (stop func(), err error)) ([]time.Duration, error) {
+	return measure(ctx, s, n, func(_ *Player, m *Capture) (time.Duration, error) {
+		at := time.Now()
+		stop, err := play(ctx)
+		if err != nil {
+			return 0, err
+		}
+		heard, err := until(ctx, m, func(pcm []int16) bool { return audio.Peak(pcm) > loudAbove })
+		stop()
+		if err != nil {
+			return 0, err
+		}
+		_, err = until(ctx, m, func(pcm []int16) bool { return audio.Peak(pcm) < quietBelow })
+		return heard.Sub(at), err
+	})
+}
+
 // MeasureCapture gives the times between arrivals from what the meeting plays.
 func MeasureCapture(ctx context.Context, s *Server, n int) ([]time.Duration, error) {
 	c, err := s.Capture(ctx, CaptureOptions{})

@@ -34,8 +34,11 @@ const (
 // guestVoices are whose voices the two guests have: other ones than the bot's.
 var guestVoices = map[string]string{adaName: "bf_emma", emmyName: "am_michael"}
 
+// line is what a guest says.
+type line struct{ who, text string }
+
 // The lines of the conversation, in the order in which they are said.
-var guestLines = []struct{ who, text string }{
+var guestLines = []line{
 	{adaName, "What did we decide about the release?"},
 	{emmyName, "Wait, stop there please. In which month is that?"},
 	{adaName, "Who is going to write the notes?"},
@@ -60,11 +63,7 @@ func (d *demo) conversation(ctx context.Context) error {
 	if err := a.call(ctx, "speech_settings_set", map[string]any{"agent_partials": true, "agent_partials_interval_s": 0.5}, nil); err != nil {
 		return err
 	}
-	t := &talk{d: d, a: a, tenant: string(tenant.DefaultID), messages: make(chan channel.Message, 256), opened: make(chan struct{}),
-		line: timeline.New(250*time.Millisecond, adaName, emmyName, botName), loud: map[string]time.Time{}, first: map[string]time.Time{}}
-	if v := a.app.v.String("PARLEY_TENANT"); v != "" {
-		t.tenant = v
-	}
+	t := newTalk(d, a, guestLines)
 	if err := t.voices(ctx); err != nil {
 		return fmt.Errorf("the guests' voices: %w", err)
 	}
@@ -89,8 +88,18 @@ func (d *demo) conversation(ctx context.Context) error {
 	return t.picture()
 }
 
+func newTalk(d *demo, a *agent, lines []line) *talk {
+	t := &talk{d: d, a: a, lines: lines, tenant: string(tenant.DefaultID), messages: make(chan channel.Message, 256), opened: make(chan struct{}),
+		line: timeline.New(250*time.Millisecond, adaName, emmyName, botName), loud: map[string]time.Time{}, first: map[string]time.Time{}}
+	if v := a.app.v.String("PARLEY_TENANT"); v != "" {
+		t.tenant = v
+	}
+	return t
+}
+
 // talk is the conversation's meeting, its guests, and the agent that answers.
 type talk struct {
+	lines    []line
 	d        *demo
 	a        *agent
 	tenant   string
@@ -105,6 +114,7 @@ type talk struct {
 	line  *timeline.Timeline
 	loud  map[string]time.Time // when somebody was heard last
 	first map[string]time.Time // … and first, since expect
+	frame func(who string, at time.Time, level float64)
 }
 
 // voices synthesizes what the guests say.
@@ -113,7 +123,7 @@ func (t *talk) voices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range guestLines {
+	for _, l := range t.lines {
 		clip, err := t.a.app.engine.Speak(ctx, speech.SpeakRequest{Text: l.text, Voice: guestVoices[l.who]})
 		if err != nil {
 			return err
@@ -169,6 +179,9 @@ func (t *talk) hears(by string) func(guest.Sound) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.line.Hear(who, s.At, level)
+		if t.frame != nil {
+			t.frame(who, s.At, level)
+		}
 		if level > loudEnough {
 			t.loud[who] = s.At
 			if t.first[who].IsZero() {
@@ -248,10 +261,10 @@ func (t *talk) join(ctx context.Context) error {
 // says plays a line, and returns when it was said.
 func (t *talk) says(ctx context.Context, n int) error {
 	g := t.ada
-	if guestLines[n].who == emmyName {
+	if t.lines[n].who == emmyName {
 		g = t.emmy
 	}
-	t.d.say("  %-9s %s", guestLines[n].who+":", guestLines[n].text)
+	t.d.say("  %-9s %s", t.lines[n].who+":", t.lines[n].text)
 	return g.Play(ctx, t.clips[n])
 }
 
@@ -449,7 +462,7 @@ func (t *talk) reopened(ctx context.Context) error {
 func (t *talk) drafted(ctx context.Context) error {
 	const draft = "It is on Monday at ten."
 	why := ""
-	for n := 4; n < len(guestLines); n++ {
+	for n := 4; n < len(t.lines); n++ {
 		spoken := make(chan error, 1)
 		t.expect(botName)
 		go func() { spoken <- t.says(ctx, n) }()
@@ -487,7 +500,7 @@ func (t *talk) drafted(ctx context.Context) error {
 		}
 		return t.spoken(ctx)
 	}
-	return fmt.Errorf("in %d questions no draft was said (%s)", len(guestLines)-4, strings.TrimSpace(why))
+	return fmt.Errorf("in %d questions no draft was said (%s)", len(t.lines)-4, strings.TrimSpace(why))
 }
 
 // picture shows who spoke when.

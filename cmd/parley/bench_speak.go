@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/audio"
+	"parley/audio/pulse"
+	"parley/channel"
+	"parley/cmd/parley/internal/figures"
+	"parley/internal/proc"
+	"parley/room"
+)
+
+// Targets of speaking.
+const (
+	// againstPlayer is how much of an ffmpeg player's time ours may take.
+	againstPlayer = 0.10
+	soundTrials   = 20
+	interruptions = 8
+)
+
+// speak measures how soon we are heard, and how soon not.
+func (b *bench) speak(ctx context.Context) error {
+	if err := b.againstPlayer(ctx); err != nil {
+		return fmt.Errorf("sound path: %w", err)
+	}
+	server, err := room.New(room.Options{Listen: "127.0.0.1:0", Log: b.log})
+	if err != nil {
+		return err
+	}
+	serving, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(serving) }()
+	defer func() { stop(); <-served }()
+	d := &demo{o: &demoOptions{}, out: io.Discard, log: b.log, dir: b.dir, room: server}
+	defer d.close()
+	a, err := d.agent(ctx, "speak", nil)
+	if err != nil {
+		return err
+	}
+	// Every partial may make a draft, and none of them is stale for the words that follow: what is measured is the way.
+	if err := a.call(ctx, "speech_settings_set", map[string]any{"agent_partials": true, "agent_partials_interval_s": 0.1, "draft_max_new_words": 100}, nil); err != nil {
+		return err
+	}
+	t := newTalk(d, a, []line{
+		{adaName, "Could you please tell all of us when the next meeting is going to be?"},
+		{emmyName, "Wait, stop there please, that is wrong."},
+	})
+	b.say("the guests' voices")
+	if err := t.voices(ctx); err != nil {
+		return err
+	}
+	if err := t.join(ctx); err != nil {
+		return err
+	}
+	for _, part := range []func(context.Context, *talk) error{b.turns, b.interrupted} {
+		if err := part(ctx, t); err != nil {
+			return err
+		}
+	}
+	return a.call(ctx, "meeting_leave", map[string]any{"meeting_id": t.meeting}, nil)
+}
+
+// againstPlayer measures from the decision to the sound on the sink, ours and an ffmpeg player's, in turn.
+func (b *bench) againstPlayer(ctx context.Context) error {
+	b.say("the sound path, against an ffmpeg player")
+	dir, err := proc.RunDir("", b.account)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s, err := pulse.Start(ctx, pulse.Options{Dir: filepath.Join(dir, "snd"), Account: b.account})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	wav := filepath.Join(dir, "tone.wav")
+	make, err := proc.Start(proc.Spec{Name: "ffmpeg", Path: "/usr/bin/env", Account: b.account, Args: []string{"ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "lavfi",
+		"-i", "sine=frequency=1000:sample_rate=24000:duration=5", "-filter:a", "volume=10dB", wav}})
+	if err != nil {
+		return err
+	}
+	<-make.Done()
+	if make.Err() != nil {
+		return fmt.Errorf("a tone to play: %w", make.Err())
+	}
+	ours, err := pulse.MeasureLatency(ctx, s, soundTrials)
+	if err != nil {
+		return err
+	}
+	theirs, err := pulse.MeasureOther(ctx, s, soundTrials, func(ctx context.Context) (func(), error) {
+		c, err := proc.Start(proc.Spec{Name: "ffmpeg", Path: "/usr/bin/env", Account: b.account, Env: append(proc.BaseEnv(), s.Env()...), Stderr: b.err,
+			Args: []string{"ffmpeg", "-nostdin", "-v", "error", "-i", wav, "-f", "pulse", "-device", pulse.MicSink, "tone"}})
+		if err != nil {
+			return nil, err
+		}
+		return func() { c.Kill(); <-c.Done() }, nil
+	})
+	if err != nil {
+		return err
+	}
+	row := figures.AtMost("decision → sound on the sink", "ms", 0, millis(ours)...).Against(millis(theirs)...)
+	if row.Reference != nil {
+		target := againstPlayer * *row.Reference
+		holds := *row.Ours <= target
+		row.Target, row.Holds = &target, &holds
+	}
+	silence, err := pulse.MeasureStop(ctx, s, soundTrials)
+	if err != nil {
+		return err
+	}
+	duck, err := pulse.MeasureDuck(ctx, s, soundTrials)
+	if err != nil {
+		return err
+	}
+	b.add(row.Noted("the reference plays a file with ffmpeg into the same sink; the target is a tenth of it"),
+		figures.AtMost("stop → silence on the sink", "ms", 0, millis(silence)...),
+		figures.AtMost("duck → lower on the sink", "ms", 0, millis(duck)...))
+	return nil
+}
+
+// turns measures questions that are answered at once, half of them from a draft.
+func (b *bench) turns(ctx context.Context, t *talk) error {
+	var drafted, fromDraft, given, plain, called []float64
+	missed := 0
+	for i := range 2 * b.o.turns {
+		withDraft := i%2 == 0
+		b.say("turn %d of %d", i+1, 2*b.o.turns)
+		t.expect(botName)
+		over := make(chan time.Time, 1)
+		failed := make(chan error, 1)
+		go func() {
+			err := t.says(ctx, 0)
+			over <- time.Now()
+			failed <- err
+		}()
+		turn, err := t.hear(ctx, "the turn", func(m channel.Message) bool {
+			if m.Partial && withDraft && m.Author.Name == adaName {
+				_, _ = t.a.app.seat.Draft(ctx, t.tenant, t.meeting, channel.Drafted{Text: "It is on Monday at ten.", Ready: true})
+			}
+			return turnOf(adaName)(m)
+		})
+		if err = errors.Join(err, <-failed); err != nil {
+			return err
+		}
+		spoken := turn.Metadata.Draft == "spoken"
+		published := time.Now()
+		if _, err := t.publish(ctx, "It is on Monday at ten.", turn.Metadata.TurnSeq); err != nil {
+			return err
+		}
+		first, err := t.audible(ctx)
+		if err != nil {
+			return err
+		}
+		last := <-over
+		switch {
+		case withDraft && spoken:
+			drafted = append(drafted, first.Sub(last).Seconds())
+			fromDraft = append(fromDraft, first.Sub(turn.At).Seconds())
+		case withDraft:
+			missed++
+		default:
+			plain = append(plain, first.Sub(last).Seconds())
+			called = append(called, first.Sub(published).Seconds())
+		}
+		given = append(given, turn.At.Sub(last).Seconds())
+		if err := t.spoken(ctx); err != nil {
+			return err
+		}
+	}
+	note := "at a guest, through the room"
+	b.add(
+		figures.AtMost("last word → first audio, draft", "s", 0, drafted...).Noted(fmt.Sprintf("%s; %d drafts came too late", note, missed)),
+		figures.AtMost("last word → first audio, no draft", "s", 0, plain...).Noted(note+"; the agent answers at once"),
+		figures.AtMost("last word → turn given", "s", 0, given...).Noted("the pause, the recognition and the hold"),
+		figures.AtMost("turn given → first audio, draft", "s", 0, fromDraft...).Noted(note),
+		figures.AtMost("publish called → first audio, no draft", "s", 0, called...).Noted(note+"; synthesis and the unmute click"),
+	)
+	return nil
+}
+
+// frameOf is a moment of somebody's sound at a guest.
+type frameOf struct {
+	at    time.Time
+	level float64
+}
+
+// interrupted measures how soon a guest's voice lowers ours, and silences it.
+func (b *bench) interrupted(ctx context.Context, t *talk) error {
+	var ducked, silent []float64
+	var mu sync.Mutex
+	var ours []frameOf
+	t.mu.Lock()
+	t.frame = func(who string, at time.Time, level float64) {
+		if who == botName {
+			mu.Lock()
+			ours = append(ours, frameOf{at, level})
+			mu.Unlock()
+		}
+	}
+	t.mu.Unlock()
+	for i := range interruptions {
+		b.say("interruption %d of %d", i+1, interruptions)
+		mu.Lock()
+		ours = nil
+		mu.Unlock()
+		t.expect(botName)
+		if _, err := t.publish(ctx, "This is a rather long sentence about the plan for the next release, which somebody is going to interrupt before it comes to its end, "+
+			"as people do when they have something to say.", 0); err != nil {
+			return err
+		}
+		if _, err := t.audible(ctx); err != nil {
+			return err
+		}
+		if err := pause(ctx, 1500*time.Millisecond); err != nil {
+			return err
+		}
+		t.expect(emmyName)
+		if err := t.says(ctx, 1); err != nil {
+			return err
+		}
+		if _, err := t.hear(ctx, "the interruption", tagged(channel.TagInterrupted)); err != nil {
+			return err
+		}
+		if err := t.spoken(ctx); err != nil {
+			return err
+		}
+		began, _ := t.sounds(emmyName)
+		mu.Lock()
+		d, s := yielded(ours, began)
+		mu.Unlock()
+		if d > 0 {
+			ducked = append(ducked, d.Seconds()*1000)
+		}
+		if s > 0 {
+			silent = append(silent, s.Seconds()*1000)
+		}
+		if _, err := t.hear(ctx, "her turn", turnOf(emmyName)); err != nil {
+			return err
+		}
+	}
+	b.add(
+		figures.AtMost("interruption → ducked", "ms", 0, ducked...).Noted("from her first sound, both at a guest"),
+		figures.AtMost("interruption → silent", "ms", 0, silent...).Noted("from her first sound, both at a guest; two new words have to be recognised"),
+	)
+	return nil
+}
+
+// betweenWords is the longest pause that is still speech.
+const betweenWords = 250 * time.Millisecond
+
+// yielded finds in our sound when it became lower, and when it was heard last, after a moment; zero: it did not.
+func yielded(ours []frameOf, began time.Time) (ducked, silent time.Duration) {
+	var before []float64
+	var last time.Time
+	for _, f := range ours {
+		if f.at.Before(began) && f.level > loudEnough {
+			before = append(before, f.level)
+			last = f.at
+		}
+	}
+	if len(before) == 0 || began.IsZero() || began.Sub(last) > betweenWords {
+		return 0, 0 // we were not speaking when she began: there was nothing to interrupt
+	}
+	slices.Sort(before)
+	usual := before[len(before)*3/4]
+	const window = 8 // frames without the old level: a pause between words is shorter
+	for i, f := range ours {
+		if f.at.Before(began) || i+window > len(ours) {
+			continue
+		}
+		low := true
+		for _, g := range ours[i : i+window] {
+			low = low && g.level < usual+audio.Duck/2
+		}
+		if low && ducked == 0 {
+			ducked = f.at.Sub(began)
+		}
+		if f.level > loudEnough+audio.Duck/2 {
+			silent = f.at.Sub(began)
+		}
+	}
+	return ducked, silent
+}

@@ -354,6 +354,13 @@ func (m *Manager) List(by Owner) []Info {
 	return out
 }
 
+// Count is how many sessions are open, whosever they are.
+func (m *Manager) Count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.sessions)
+}
+
 // Sight is what is known of the page that a session's calls work, without asking it.
 type Sight struct {
 	URL      string

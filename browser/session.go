@@ -311,3 +311,6 @@ func (s *Session) Close() {
 }
 
 func decode(raw json.RawMessage, into any) error { return json.Unmarshal(raw, into) }
+
+// PID is the session's browser process, which leads its group.
+func (s *Session) PID() int { return s.browser.PID() }

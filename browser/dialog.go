@@ -9,6 +9,16 @@ import (
 )
 
 func (p *Page) dialogOpened(d *Dialog) {
+	p.mu.Lock()
+	dismissing := p.dismissing
+	if dismissing {
+		p.dismissed++
+	}
+	p.mu.Unlock()
+	if dismissing {
+		p.post(p.session, proto.PageHandleJavaScriptDialog{})
+		return
+	}
 	p.update(func() { p.dialog = d })
 	p.s.notify()
 }
@@ -71,12 +81,13 @@ func (s *Session) Answer(ctx context.Context, tab string, accept bool, text stri
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if stop {
-		// Behind the answer in the same row: it meets the script before the next dialog of a loop opens, or in that one's
-		// place.
-		p.post(p.session, proto.PageHandleJavaScriptDialog{Accept: accept, PromptText: text})
-		err = proto.RuntimeTerminateExecution{}.Call(p.Client(ctx))
-	} else {
-		err = proto.PageHandleJavaScriptDialog{Accept: accept, PromptText: text}.Call(p.Client(ctx))
+		p.mu.Lock()
+		p.dismissing, p.dismissed = true, 0
+		p.mu.Unlock()
+	}
+	err = proto.PageHandleJavaScriptDialog{Accept: accept, PromptText: text}.Call(p.Client(ctx))
+	if stop {
+		s.stopDialogs(ctx, p)
 	}
 	switch e := said(err); {
 	case e != nil: // it went by itself
@@ -89,6 +100,34 @@ func (s *Session) Answer(ctx context.Context, tab string, accept bool, text stri
 	}
 	p.mu.Unlock()
 	return *d, nil
+}
+
+// stopDialogs ends a page that opens one dialog after the other: each is dismissed the moment it opens, while the script
+// is ended; one that cannot be ended loses its tab.
+func (s *Session) stopDialogs(ctx context.Context, p *Page) {
+	defer func() {
+		p.mu.Lock()
+		p.dismissing = false
+		p.mu.Unlock()
+	}()
+	for last, try := -1, 0; try < 10; try++ {
+		p.post(p.session, proto.RuntimeTerminateExecution{})
+		select {
+		case <-time.After(150 * time.Millisecond):
+		case <-ctx.Done():
+			return
+		case <-p.life.Done():
+			return
+		}
+		p.mu.Lock()
+		n := p.dismissed
+		p.mu.Unlock()
+		if n == last && p.probe(probeLimit/2) {
+			return
+		}
+		last = n
+	}
+	s.replace(p)
 }
 
 // AnswerAndSee answers like Answer and tells what came of it: the call that met the dialog goes on in the page, and the

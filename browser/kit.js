@@ -58,11 +58,13 @@
 	// suspects are elements that may have a closed root: custom elements, and boxes that show something though they hold
 	// nothing that could.
 	const suspects = (max) => {
-		const found = [];
+		const found = [], until = performance.now() + 200;
+		let n = 0;
 		for (const r of roots) {
 			const root = r.deref();
 			if (!root) continue;
 			for (const el of root.querySelectorAll('*')) {
+				if ((++n & 511) === 0 && performance.now() > until) return found;
 				if (el.shadowRoot || closed.has(el)) continue;
 				const custom = el.localName.includes('-');
 				if (!custom && (el.firstElementChild ? asked.has(el) || el.firstElementChild.checkVisibility() : el.firstChild && el.firstChild.nodeType === 3 || !el.matches(HOSTS))) continue;

@@ -2,7 +2,7 @@
 // what can be worked. It lives in our isolated world, so that a page can neither see nor forge it, and changes nothing.
 (() => {
 	// Bounds of one outline; what is over is counted, never silently dropped.
-	const MAX_NODES = 300000, MAX_TEXT = 3000000, MAX_NAME = 200, MAX_MS = 4000, MAX_DEPTH = 400;
+	const MAX_NODES = 300000, MAX_TEXT = 3000000, MAX_NAME = 200, MAX_MS = 3000, MAX_DEPTH = 400;
 	const LONG = 100;          // a link or button that says more than this is written as a block, with its parts
 	const NL = '\n';
 
@@ -270,6 +270,7 @@
 				let t = n.data;
 				if (t.length > 20000 && !wanted) { out.long = (out.long || 0) + t.length - 20000; t = t.slice(0, 20000); }
 				t = clean(t);
+				if (line.length > 4000) flush();
 				if (t === ' ') { if (line && !line.endsWith(' ')) line += ' '; } else line += line.endsWith(' ') && t[0] === ' ' ? t.slice(1) : t;
 				return;
 			}

@@ -33,13 +33,16 @@ type Page struct {
 	nav     navigation
 	changed chan struct{} // closed and replaced when something that waits look at has changed
 	dialog  *Dialog
-	crashed bool
-	closed  bool
-	url     string // of the main frame, as last committed
-	network network
-	console console
-	sent    bool                 // the call that runs has given input
-	drag    *proto.InputDragData // what the page wants dragged, while drags are ours
+	// dismissing dismisses dialogs as they open; dismissed counts them.
+	dismissing bool
+	dismissed  int
+	crashed    bool
+	closed     bool
+	url        string // of the main frame, as last committed
+	network    network
+	console    console
+	sent       bool                 // the call that runs has given input
+	drag       *proto.InputDragData // what the page wants dragged, while drags are ours
 
 	number int // of subs that came
 }

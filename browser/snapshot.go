@@ -201,7 +201,7 @@ func (w *writer) write(ctx context.Context, f *Frame, got *outlined, level int) 
 	}
 	switch got.Cut {
 	case "time":
-		w.s.Notes = append(w.s.Notes, "the document is so large that reading it was ended after 4 s: read parts of it by ref or selector, or search with find")
+		w.s.Notes = append(w.s.Notes, "the document is so large that reading it was ended after 3 s: read parts of it by ref or selector, or search with find")
 	case "nodes", "text":
 		w.s.Notes = append(w.s.Notes, "the document is too large to be read as a whole, so that its end is missing: read parts of it by ref or selector, or search with find")
 	}

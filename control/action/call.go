@@ -4,6 +4,7 @@ package action
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"parley/control/grant"
@@ -64,8 +65,9 @@ func (c *Call) Release() bool {
 		return false
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, ok := range c.guards {
+	guards := slices.Clone(c.guards)
+	c.mu.Unlock()
+	for _, ok := range guards { // outside the lock: they look at the call
 		if !ok() {
 			return false
 		}

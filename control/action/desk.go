@@ -40,6 +40,13 @@ type Desk struct {
 	leases map[string]*vault.Lease // by tab
 }
 
+// Manage keeps bookmarks for whoever calls it until the returned function is called; actions that come meanwhile are told
+// that it is busy.
+func (d *Desk) Manage() (release func()) {
+	d.managing.Lock()
+	return d.managing.Unlock
+}
+
 // Deadline of every action.
 const Deadline = wire.ActionTimeout
 

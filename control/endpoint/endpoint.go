@@ -185,13 +185,15 @@ func Start(ctx context.Context, o Options) (_ *Endpoint, err error) {
 	}
 	life, stop := context.WithCancel(context.Background())
 	e.stop = stop
-	go e.loop(life)
 	e.sweep()
 	if e.policy.Mode == publish.Legacy && e.policy.Enabled {
 		if _, err = e.describe(shared); err != nil {
+			stop()
+			close(e.done)
 			return nil, errors.Join(err, e.Close(ctx))
 		}
 	}
+	go e.loop(life)
 	return e, nil
 }
 
@@ -315,7 +317,9 @@ func (e *Endpoint) loop(life context.Context) {
 			return
 		}
 		e.server.Reconcile(e.Live)
+		e.publishing.Lock() // a file that is just being issued is not swept
 		e.sweep()
+		e.publishing.Unlock()
 		e.strangers(&refused)
 	}
 }
@@ -440,7 +444,7 @@ func (e *Endpoint) describe(p wire.Principal) (string, error) {
 	return filepath.Join(e.o.Data, name), nil
 }
 
-// sweep removes the connection files of principals that are not live, and those an earlier run left.
+// sweep, which its caller holds publishing for, removes the connection files of principals that are not live, and those an earlier run left.
 func (e *Endpoint) sweep() {
 	e.mu.Lock()
 	now := e.o.Now()

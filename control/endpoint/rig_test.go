@@ -44,6 +44,8 @@ type rig struct {
 	fail    error // of the audit
 	reasons []endpoint.Reason
 	version uint64
+
+	onRecord func(stage string)
 }
 
 // everything is every scope of the table.
@@ -77,6 +79,12 @@ func newRig(t testing.TB, change ...func(*rig)) *rig {
 		Data: dir, Tenant: tenant.Tenant{ID: "me", Policy: tenant.Full, Grants: []tenant.Grant{tenant.Meeting}}, Desk: r.desk,
 		Guard: func(o *tool.Options) { o.Seal, o.Fence = sealer.Seal, fence.Fence{} }, Log: slog.New(slog.DiscardHandler), Limits: gate.Limits{PerMinute: 1 << 20, Seen: 1 << 21},
 		Audit: func(a audit.Record) error {
+			r.mu.Lock()
+			f := r.onRecord
+			r.mu.Unlock()
+			if f != nil {
+				f(a.Stage)
+			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if r.fail == nil {
@@ -212,3 +220,37 @@ func (r *rig) tale(name string) []string {
 }
 
 type m = map[string]any
+
+type storeBookmark = store.Bookmark
+
+// hook is called with the stage of every record, before it is written.
+func (r *rig) hook(f func(stage string)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.onRecord = f
+}
+
+func (r *rig) tabs() []string {
+	all, err := r.browser.Tabs(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var ids []string
+	for _, t := range all {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}
+
+func decode(t testing.TB, reply wire.Reply, into any) {
+	t.Helper()
+	if err := json.Unmarshal(reply.Result, into); err != nil {
+		t.Fatalf("%s: %v", reply.Result, err)
+	}
+}
+
+// toolOf makes a tool meeting_echo.
+func toolOf[A, R any](f func(A) R) tool.Tool {
+	return tool.New(tool.Spec[A, R]{Tool: tool.Tool{Name: "meeting_echo", Title: "Echo", Doc: "Says it again."},
+		Run: func(_ context.Context, _ tool.Caller, a A) (R, error) { return f(a), nil }})
+}

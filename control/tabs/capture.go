@@ -116,14 +116,11 @@ func (c *Capture) check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if !c.limits.Current() {
-		return ErrStale
-	}
 	now, err := c.b.Tab(ctx, c.tab.ID)
 	if err != nil {
 		return err
 	}
-	if now.Document != c.tab.Document || c.pinned && (!now.Foreground || now.Activation != c.tab.Activation) {
+	if !c.limits.Current() || now.Document != c.tab.Document || c.pinned && (!now.Foreground || now.Activation != c.tab.Activation) {
 		return ErrStale
 	}
 	return c.fit(now)

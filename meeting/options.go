@@ -23,6 +23,8 @@ type Options struct {
 	Record bool
 	// Transcribe writes down what is said, live.
 	Transcribe bool
+	// Silence is the pause that ends a segment, for the status.
+	Silence time.Duration
 	// Partials are reported while somebody speaks.
 	Partials bool
 

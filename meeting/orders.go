@@ -97,6 +97,11 @@ func (m *Machine) command(c Command) {
 	case b.Chunk != nil, b.Complete != nil:
 		m.stream(b)
 		m.answer(c.ID, wire.Answer{})
+	case b.StopTranscript != nil:
+		if w := &m.sound.words; w.live() || !w.again.IsZero() {
+			m.transcriptBroke(Fault{Part: PartSpeech, Fatal: true, Kind: b.StopTranscript.Reason})
+		}
+		m.answer(c.ID, wire.Answer{})
 	case b.Settings != nil:
 		m.change(b.Settings.Turn)
 		m.answer(c.ID, wire.Answer{})

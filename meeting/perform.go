@@ -455,6 +455,9 @@ func (p *performer) tell(r wire.Report) {
 
 // measure fills in what only the recorder knows.
 func (p *performer) measure(s *wire.Status) {
+	if h, ok := p.ports.Hearing.(Metered); ok {
+		s.StreamedS = h.Streamed().Seconds()
+	}
 	if s.RecordingClosed || s.Deleted {
 		return
 	}

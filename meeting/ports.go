@@ -93,6 +93,11 @@ type Hearing interface {
 	Forget()
 }
 
+// Metered is a Hearing that counts the sound it gave to recognisers: what a paid one costs by.
+type Metered interface {
+	Streamed() time.Duration
+}
+
 // Log keeps final segments, a line each, as they come.
 type Log interface {
 	Append(transcript.Segment) error

@@ -181,6 +181,7 @@ func (w *world) command() Event {
 		{Publish: &wire.Publish{Text: "An answer to it.", Turn: int64(c.n(4)), Stream: pick(c, "", "s1")}},
 		{Draft: &wire.Draft{Text: pick(c, "A draft of it. More.", ""), Ready: c.n(3) > 0}}, {Draft: &wire.Draft{Text: "Another one.", Ready: true, ForTurn: int64(c.n(5))}},
 		{Chunk: &wire.Chunk{Stream: "s1", Index: c.n(20), Delta: "An answer to it. And ", Speculative: c.n(2) > 0}}, {Complete: &wire.Complete{Stream: "s1", Cancelled: c.n(2) > 0}},
+		{StopTranscript: &wire.StopTranscript{Reason: "daily-cap"}},
 		{Settings: &wire.Settings{Turn: map[string]string{pick(c, "ack_on_final", "barge_in", "speculative_speech", "turn_hold_ms"): pick(c, "true", "false", "0", "500")}}},
 		{Answer: &wire.Choice{QuestionID: "q" + strconv.Itoa(1+c.n(4)), Choice: pick(c, "stay", "retry", "leave", "OK", "solved")}}, {Status: &wire.Empty{}}, {}, {TimeoutMS: int64(1 + c.n(5000)), Speak: &wire.Speak{Text: "x", Wait: true}},
 	}

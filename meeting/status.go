@@ -38,6 +38,9 @@ func (m *Machine) Status(now time.Time) wire.Status {
 		s.Lobby = &wire.Lobby{As: l.As, JoinButton: l.JoinButton, Challenge: l.Challenge, SignedIn: l.SignedIn, Page: l.Page}
 	}
 	s.Breakout = m.door.broken
+	if m.o.Transcribe {
+		s.SilenceMS = m.o.Silence.Milliseconds()
+	}
 	s.HostMuted = m.mic.hostMuted
 	if m.people.speakers {
 		s.Speakers = "seen"

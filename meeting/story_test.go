@@ -554,6 +554,8 @@ func command(c string) wire.Command {
 	case "set":
 		k, v, _ := strings.Cut(rest, "=")
 		return wire.Command{Settings: &wire.Settings{Turn: map[string]string{k: v}}}
+	case "cap":
+		return wire.Command{StopTranscript: &wire.StopTranscript{Reason: "daily-cap"}}
 	case "hush":
 		return wire.Command{StopSpeaking: &wire.Empty{}}
 	case "mute":

@@ -52,6 +52,7 @@ type app struct {
 	// sweeping is the goroutine that forgets what is too old; close waits for its end.
 	sweeping sync.WaitGroup
 	stop     context.CancelFunc
+	counting context.CancelFunc // of what paid recognisers are used
 	// firstToken is the token that this start made, to be shown once; empty when there was one.
 	firstToken string
 }
@@ -267,7 +268,12 @@ func (a *app) openMeetings(data, level string) error {
 	if err != nil {
 		return err
 	}
+	meter := &seat.Meter{Paid: paidRecogniser, CapMin: float64(a.v.Int("PARLEY_LIVE_TRANSCRIPT_DAILY_MIN")), Usage: a.store.Usage, Meet: a.keeper, Log: a.log}
+	counting, stop := context.WithCancel(context.Background())
+	a.sweeping.Go(func() { meter.Run(counting) })
+	a.counting = stop
 	a.seat = seat.New(seat.Options{
+		Meter:  meter,
 		Keeper: a.keeper, Door: door.find, Platforms: door.names(), Data: data, Models: modelsDir(a.v), SpeechRun: speechRun(a.v),
 		Ready: a.speechReady, Missing: missing,
 		Name: a.v.String("PARLEY_MEETING_NAME"), Owner: a.v.String("PARLEY_MEETING_OWNER"),
@@ -409,6 +415,9 @@ func (a *app) close(ctx context.Context) error {
 	}
 	if a.engine != nil {
 		errs = append(errs, a.engine.Close())
+	}
+	if a.counting != nil {
+		a.counting()
 	}
 	if a.stop != nil {
 		a.stop()

@@ -26,6 +26,9 @@ func speechEnv(v *settings.Values) (map[string]string, error) {
 	return values, nil
 }
 
+// paidRecogniser says whose minutes cost. The local one's do not, and there is no other one yet.
+func paidRecogniser(engine string) bool { return engine != "local" }
+
 // speechStore keeps what tenants set.
 func speechStore(data string) *speechsettings.Store {
 	return speechsettings.NewStore(filepath.Join(data, "speech-settings"))

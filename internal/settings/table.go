@@ -60,6 +60,8 @@ var Table = []Setting{
 		Meaning: "Recordings and transcripts are deleted after this time."},
 	{Name: "PARLEY_LIVE_TRANSCRIPT_VAD_SILENCE_S", Default: "0.5", Shape: "seconds, 0.2 to 3", Check: seconds(0.2, 3),
 		Meaning: "The pause that ends a segment of the transcript."},
+	{Name: "PARLEY_LIVE_TRANSCRIPT_DAILY_MIN", Default: "180", Shape: "minutes, 1 to 100000", Check: wholeNumber(1, 100_000),
+		Meaning: "Minutes of live transcript per tenant and day (UTC) with a recogniser that costs. The local one costs nothing and is not counted."},
 	{Name: "PARLEY_TRACK_TAPS", Default: "1", Shape: "1 or 0", Check: yesNo,
 		Meaning: "1 hears each participant's own track where the platform's page has one; 0 hears the mix only, and knows who speaks by the page's marks."},
 	{Name: "PARLEY_TTS_VOICE", Default: "af_heart", Shape: "name of a voice (parley models lists them)",

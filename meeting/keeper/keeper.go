@@ -392,6 +392,21 @@ func (k *Keeper) Conversations() []Event {
 	return out
 }
 
+// Attending are the meetings that this process attends, with a fresh status of each where that is quick.
+func (k *Keeper) Attending(ctx context.Context) []Status {
+	k.mu.Lock()
+	all := append([]*attendance(nil), k.order...)
+	k.mu.Unlock()
+	var out []Status
+	for _, a := range all {
+		if !a.over() {
+			a.refresh(ctx)
+			out = append(out, a.snapshot())
+		}
+	}
+	return out
+}
+
 // Running is how many meetings this process attends.
 func (k *Keeper) Running() int {
 	k.mu.Lock()

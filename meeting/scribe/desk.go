@@ -180,11 +180,10 @@ func (d *desk) since(at time.Time) (time.Duration, bool) {
 	return at.Sub(d.zeroAt), true
 }
 
-func samples(t time.Duration) int64              { return int64(t) * audio.HearRate / int64(time.Second) }
-func duration(n int64) time.Duration             { return time.Duration(n) * time.Second / audio.HearRate }
-func inSeconds(n int64) float64                  { return float64(n*1000/audio.HearRate) / 1000 }
-func length(pcm []int16) time.Duration           { return duration(int64(len(pcm))) }
-func (l *line) write(pos int64, p []int16) error { return l.stream.Write(pos, p) }
+func samples(t time.Duration) int64    { return int64(t) * audio.HearRate / int64(time.Second) }
+func duration(n int64) time.Duration   { return time.Duration(n) * time.Second / audio.HearRate }
+func inSeconds(n int64) float64        { return float64(n*1000/audio.HearRate) / 1000 }
+func length(pcm []int16) time.Duration { return duration(int64(len(pcm))) }
 
 func (d *desk) mixed(m mixed) {
 	if d.zeroAt.IsZero() {
@@ -212,7 +211,7 @@ func (d *desk) mixed(m mixed) {
 		d.s.count(func(c *Stats) { c.FromTracks = false })
 	}
 	if d.mix != nil {
-		d.fault(d.mix.write(m.pos-d.zeroPos, m.pcm))
+		d.write(d.mix, m.pos-d.zeroPos, m.pcm)
 	}
 }
 
@@ -278,12 +277,21 @@ func (d *desk) track(t meeting.TrackFrame) {
 		l.placed = true
 		for _, f := range d.onset[t.Track] {
 			if pos := f.Pos + l.offset; pos >= 0 && f.End() <= t.Pos {
-				d.fault(l.write(pos, f.PCM))
+				d.write(l, pos, f.PCM)
 			}
 		}
 		delete(d.onset, t.Track)
 	}
-	d.fault(l.write(t.Pos+l.offset, t.PCM))
+	d.write(l, t.Pos+l.offset, t.PCM)
+}
+
+// write gives sound to a line's recogniser and counts it: that is what a paid one costs by.
+func (d *desk) write(l *line, pos int64, pcm []int16) {
+	err := l.stream.Write(pos, pcm)
+	if err == nil {
+		d.s.count(func(c *Stats) { c.Streamed += length(pcm) })
+	}
+	d.fault(err)
 }
 
 // remember keeps the last moment of a quiet track: words begin softly.

@@ -53,6 +53,7 @@ type Stats struct {
 	Streams    int           // open now
 	Dropped    int64         // frames lost because the queue was full
 	Lag        time.Duration // of the last final, as the engine saw it
+	Streamed   time.Duration // sound that was given to recognisers
 	FromTracks bool          // words come from the participants' own tracks
 	LastSpoken time.Time     // when sound that could be speech was last heard
 }

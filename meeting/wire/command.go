@@ -23,6 +23,8 @@ type Command struct {
 	Complete *Complete `json:"complete,omitempty"`
 	Draft    *Draft    `json:"draft,omitempty"`
 	Settings *Settings `json:"settings,omitempty"`
+	// StopTranscript ends the live transcript; the meeting and the recording go on.
+	StopTranscript *StopTranscript `json:"stop_transcript,omitempty"`
 }
 
 // Name says which command it is; empty when this side knows none of its members.
@@ -56,6 +58,8 @@ func (c Command) Name() string {
 		return "draft"
 	case c.Settings != nil:
 		return "settings"
+	case c.StopTranscript != nil:
+		return "stop_transcript"
 	}
 	return ""
 }
@@ -97,6 +101,11 @@ type Draft struct {
 // ignored.
 type Settings struct {
 	Turn map[string]string `json:"turn"`
+}
+
+// StopTranscript says why.
+type StopTranscript struct {
+	Reason string `json:"reason"` // daily-cap
 }
 
 // Empty has nothing to say.

@@ -292,7 +292,7 @@ func Options(s wire.Start) meeting.Options {
 		AloneAfter: ms(s.Limits.AloneAfter), AloneAtFirst: ms(s.Limits.AloneAtFirst), OnlyBotsAfter: ms(s.Limits.OnlyBotsAfter),
 		SilentAfter: ms(s.Limits.SilentAfter), MaxDuration: ms(s.Limits.MaxDuration), InviterAfter: ms(s.Limits.InviterAfter),
 		MaxUtterance: s.Limits.MaxUtterance,
-		Turn:         turnSettings(s.Speech.Turn), Policy: turn.Named(s.Speech.Policy), NoChannel: s.Speech.NoChannel,
+		Turn:         turnSettings(s.Speech.Turn), Policy: turn.Named(s.Speech.Policy), NoChannel: s.Speech.NoChannel, Silence: ms(s.Speech.SilenceMS),
 	}
 }
 

@@ -239,7 +239,7 @@ func TestOptionsCarryEverything(t *testing.T) {
 		Wishes: wire.Wishes{Record: true, Transcribe: true, Partials: true, Announce: "a", AnnounceReason: "r", AnnounceText: "t", Langs: []string{"l"},
 			OnAnnounceFailure: "f", StayOnOptOut: true, DeafToVoice: true, ConsentGate: "g", AskHuman: true, Inviter: "i"},
 		Limits: wire.Limits{AdmissionHold: 1, MaxWait: 2, AloneAfter: 3, AloneAtFirst: 4, OnlyBotsAfter: 5, SilentAfter: 6, MaxDuration: 7, InviterAfter: 8, MaxUtterance: 9},
-		Speech: wire.Speech{Turn: map[string]string{"turn_hold_ms": "1234", "of_another_version": "x"}, Policy: "reference", NoChannel: true}}
+		Speech: wire.Speech{Turn: map[string]string{"turn_hold_ms": "1234", "of_another_version": "x"}, Policy: "reference", NoChannel: true, SilenceMS: 700}}
 	if got := Options(s).Turn.TurnHold; got != 1234*time.Millisecond {
 		t.Errorf("the settings of turns did not arrive: %v", got)
 	}

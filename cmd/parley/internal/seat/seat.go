@@ -49,6 +49,8 @@ type Options struct {
 	// Speech keeps the tenants' speech settings; SpeechEnv are the service's own, by name.
 	Speech    *settings.Store
 	SpeechEnv map[string]string
+	// Meter counts what paid recognisers are used; nil: nothing is counted.
+	Meter *Meter
 	// TTSURL is the HTTP service of the supertonic backend; empty: there is none.
 	TTSURL string
 	// AudioFile finds an uploaded sound by its id; nil: there are no uploads.
@@ -59,6 +61,9 @@ type Options struct {
 	NoTracks bool
 	Chromium string
 }
+
+// engine is the recogniser of live transcripts: the local one, which costs nothing.
+const engine = "local"
 
 // Seat implements tool.Meetings and tool.Watcher.
 type Seat struct{ o Options }
@@ -107,6 +112,14 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 	speech, err := s.speech(by.Tenant.ID)
 	if err != nil {
 		return tool.Status{}, tool.Fail(tool.CodeStore).Because(err)
+	}
+	if transcribe && s.o.Meter != nil {
+		if err := s.o.Meter.May(ctx, by.Tenant.ID, engine, time.Now()); err != nil {
+			if a.LiveTranscript != nil {
+				return tool.Status{}, tool.Fail(tool.CodeSpeechUnavailable, "what", err.Error())
+			}
+			transcribe, why = false, "no live transcript: "+err.Error()
+		}
 	}
 	permit := func(name string) bool { return slices.Contains(a.Permits, name) }
 	start := wire.Start{

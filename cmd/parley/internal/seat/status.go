@@ -1,6 +1,7 @@
 package seat
 
 import (
+	"math"
 	"time"
 
 	"parley/meeting/keeper"
@@ -38,6 +39,12 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 			private := true // the local engine keeps nothing
 			out.LiveTranscript.Engine, out.LiveTranscript.ZeroRetention = "local", &private
 		}
+		if st.SilenceMS > 0 {
+			silence := float64(st.SilenceMS) / 1000
+			out.LiveTranscript.VADSilenceS = &silence
+		}
+		out.LiveTranscript.StreamedMin = math.Round(st.StreamedS/0.6) / 100
+		s.capped(st.Tenant, out.LiveTranscript)
 		if st.LagMS > 0 {
 			lag := float64(st.LagMS) / 1000
 			out.LiveTranscript.FinalLagS = &lag

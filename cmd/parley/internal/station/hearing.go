@@ -87,6 +87,9 @@ func (h *hearing) Start(ctx context.Context) error {
 	return nil
 }
 
+// Streamed is how much sound was given to recognisers.
+func (h *hearing) Streamed() time.Duration { return h.scribe.Stats().Streamed }
+
 // Stop ends it after the last words.
 func (h *hearing) Stop(ctx context.Context) error {
 	err := h.scribe.Stop(ctx)
@@ -111,4 +114,7 @@ func (h *hearing) finish() {
 	h.once.Do(func() { go func() { h.queue <- nil }() })
 }
 
-var _ meeting.Hearing = (*hearing)(nil)
+var (
+	_ meeting.Hearing = (*hearing)(nil)
+	_ meeting.Metered = (*hearing)(nil)
+)

@@ -48,7 +48,8 @@ func (p *Page) load(ctx context.Context, address string) error {
 		return &NavigateError{Code: "no answer in time"}
 	}
 	if err != nil {
-		if loading.Err() != nil {
+		var met *DialogError
+		if loading.Err() != nil && !errors.As(context.Cause(ctx), &met) { // a page that asks before it is left goes on with the answer
 			p.stopLoading()
 		}
 		return err

@@ -71,12 +71,12 @@ func (s *Session) takeNotes() []string {
 	return out
 }
 
-// Download is a file that a page offered.
+// Download is a file that a page offered. None is taken: the browser was told to refuse them.
 type Download struct {
 	ID    string `json:"-"`
 	Name  string `json:"name" arg:"untrusted" doc:"The file's suggested name."`
 	URL   string `json:"url" arg:"untrusted" doc:"Where it comes from."`
-	State string `json:"state" doc:"refused: files are not taken from this session; in-progress, completed, canceled."`
+	State string `json:"state" doc:"refused: files are not taken from this session; or completed."`
 	told  bool
 }
 
@@ -88,7 +88,7 @@ func (s *Session) downloading(e *cdp.Event) {
 		if decode(e.Params, &d) != nil {
 			return
 		}
-		s.downloads = append(s.downloads, Download{ID: d.GUID, Name: clip(d.SuggestedFilename, 200), URL: clip(d.URL, 500), State: "in-progress"})
+		s.downloads = append(s.downloads, Download{ID: d.GUID, Name: clip(d.SuggestedFilename, 200), URL: clip(d.URL, 500), State: "refused"})
 		if len(s.downloads) > 50 {
 			s.downloads = s.downloads[1:]
 		}
@@ -101,10 +101,7 @@ func (s *Session) downloading(e *cdp.Event) {
 			if s.downloads[i].ID != d.GUID {
 				continue
 			}
-			switch d.State {
-			case proto.BrowserDownloadProgressStateCanceled:
-				s.downloads[i].State = "refused"
-			case proto.BrowserDownloadProgressStateCompleted:
+			if d.State == proto.BrowserDownloadProgressStateCompleted {
 				s.downloads[i].State = "completed"
 			}
 		}

@@ -253,7 +253,7 @@
 			if (flat) { if (header) add(header); children(el, pointer, depth); return; }
 			flush();
 			if (header) emit(mark + header, indent), mark = '';
-			if (maxDepth && indent + 1 > maxDepth && header) {
+			if (maxDepth && indent + 1 >= maxDepth && header) {
 				const n = el.getElementsByTagName('*').length;
 				if (n) lines[lines.length - 1] += ` (… ${n} elements)`;
 				return;

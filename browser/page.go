@@ -193,7 +193,7 @@ func (p *Page) setup(session proto.TargetSessionID, own bool) {
 func (p *Page) handle(session proto.TargetSessionID, e *cdp.Event) {
 	switch e.Method {
 	case "Target.attachedToTarget":
-		var a proto.TargetAttachedToTarget
+		var a attachedFrame
 		if p.read(e, &a) {
 			p.frameAttached(session, &a)
 		}
@@ -336,7 +336,17 @@ func (p *Page) framesChanged() {
 // maxFrames bounds the out-of-process frames that are listened to. Those beyond run, and are told as unread.
 const maxFrames = 200
 
-func (p *Page) frameAttached(from proto.TargetSessionID, a *proto.TargetAttachedToTarget) {
+// attachedFrame is an event of a new frame's session, with the member that the protocol package does not know.
+type attachedFrame struct {
+	SessionID  proto.TargetSessionID `json:"sessionId"`
+	TargetInfo struct {
+		TargetID      proto.TargetTargetID `json:"targetId"`
+		URL           string               `json:"url"`
+		ParentFrameID proto.PageFrameID    `json:"parentFrameId"`
+	} `json:"targetInfo"`
+}
+
+func (p *Page) frameAttached(from proto.TargetSessionID, a *attachedFrame) {
 	session := a.SessionID
 	p.mu.Lock()
 	if len(p.subs) >= maxFrames || p.closed {
@@ -346,16 +356,13 @@ func (p *Page) frameAttached(from proto.TargetSessionID, a *proto.TargetAttached
 		return
 	}
 	p.number++
-	s := &sub{number: p.number, session: session, target: a.TargetInfo.TargetID, parent: parentOf(a.TargetInfo), url: a.TargetInfo.URL}
+	s := &sub{number: p.number, session: session, target: a.TargetInfo.TargetID, parent: a.TargetInfo.ParentFrameID, url: a.TargetInfo.URL}
 	p.subs[session] = s
 	p.framesChanged()
 	p.mu.Unlock()
 	s.stop = p.s.browser.Listen(session, func(e *cdp.Event) { p.handle(session, e) })
 	p.setup(session, false)
 }
-
-// parentOf is the frame that a frame's target stands in, where the browser says so.
-func parentOf(t *proto.TargetTargetInfo) proto.PageFrameID { return t.OpenerFrameID }
 
 func (p *Page) frameDetached(session proto.TargetSessionID) {
 	p.mu.Lock()

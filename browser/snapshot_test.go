@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-rod/rod/lib/proto"
+
 	"parley/browser"
 	"parley/browser/browsertest"
 )
@@ -278,4 +280,33 @@ func TestWindowCutsAtLines(t *testing.T) {
 			t.Errorf("%+v: %+v", c, w)
 		}
 	}
+}
+
+// press clicks a point of the viewport with real input.
+func press(ctx context.Context, p *browser.Page, x, y float64) error {
+	down := proto.InputDispatchMouseEvent{Type: proto.InputDispatchMouseEventTypeMousePressed, X: x, Y: y, Button: proto.InputMouseButtonLeft, ClickCount: 1}
+	if err := down.Call(p.Client(ctx)); err != nil {
+		return err
+	}
+	down.Type = proto.InputDispatchMouseEventTypeMouseReleased
+	return down.Call(p.Client(ctx))
+}
+
+// tap clicks a ref with real input, as an act.
+func tap(t testing.TB, s *browser.Session, ref browser.Ref) (browser.Outcome, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return s.Act(ctx, browser.ActOptions{}, func(ctx context.Context, p *browser.Page) error {
+		e, err := p.Resolve(ctx, ref)
+		if err != nil {
+			return err
+		}
+		var at struct{ X, Y float64 }
+		if err := e.Call(ctx, nil, "(el) => { const r = el.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; }", nil, &at); err != nil {
+			return err
+		}
+		p.Sent()
+		return press(ctx, p, at.X, at.Y)
+	})
 }

@@ -341,7 +341,7 @@ func (s *Snapshot) Window(offset, max int) Window {
 			break
 		}
 		if len(l) > max { // one line that is too long by itself
-			l = clip(l, max)
+			l = clipBytes(l, max)
 		}
 		b.WriteString(l)
 		b.WriteByte('\n')

@@ -1,6 +1,9 @@
 package browser
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 func lower(s string) string { return strings.ToLower(s) }
 
@@ -13,4 +16,15 @@ func bareURL(s string) string {
 		s = "data:"
 	}
 	return clip(s, 300)
+}
+
+// clipBytes cuts a text at a length in bytes, between characters.
+func clipBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }

@@ -107,3 +107,71 @@ func TestOnlyHTTPAndHTTPSAreOpened(t *testing.T) {
 		}
 	}
 }
+
+func TestTheSchemaListsExactlyTheEngines(t *testing.T) {
+	for _, want := range [][]string{{"chromium", "quiet"}, {"quiet"}} {
+		engines, err := browser.PickEngines(browser.Engines(), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := browser.NewManager(browser.Options{Engines: engines})
+		for _, tl := range browse.Tools(m) {
+			if tl.Name != "session_open" {
+				continue
+			}
+			raw, err := json.Marshal(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(tl.Input.Input()), `"enum":`+string(raw)) {
+				t.Errorf("want %s in %s", raw, tl.Input.Input())
+			}
+		}
+		m.Close()
+	}
+	if _, err := browser.PickEngines(browser.Engines(), []string{"camoufox"}); err == nil || !strings.Contains(err.Error(), "chromium, quiet") {
+		t.Errorf("an unknown engine: %v", err)
+	}
+}
+
+func TestReadSaysHowToGetTheRest(t *testing.T) {
+	at := browsertest.Site(t, map[string]string{"/": strings.Repeat("<p>some words in a line</p>", 3000)})
+	c := newClient(t, nil)
+	s := c.open(at)
+	a := c.must("read", map[string]any{"session": s})
+	if len(a.Text) > 21_000 || !strings.Contains(a.Text, "of 3000 are cut off: offset: ") || !strings.Contains(a.Text, "find:") {
+		t.Errorf("%d characters, …%s", len(a.Text), a.Text[len(a.Text)-300:])
+	}
+	next := field[int](t, a, "next_offset")
+	if b := c.must("read", map[string]any{"session": s, "offset": next, "max_chars": 400000}); strings.Contains(b.Text, "cut off") || field[int](t, b, "lines") != 3000 {
+		t.Errorf("the rest is cut: %.300s", b.Text)
+	}
+	if b := c.must("read", map[string]any{"session": s, "offset": 3000}); !strings.Contains(b.Text, "there are 3000 lines only") {
+		t.Errorf("%s", b.Text)
+	}
+}
+
+func TestAnswersOfActsAreShort(t *testing.T) {
+	at := browsertest.Site(t, map[string]string{"/": "<button>Go</button>" + strings.Repeat("<p>some words in a line</p>", 3000)})
+	c := newClient(t, nil)
+	s := c.open("")
+	for _, call := range []struct {
+		name string
+		args map[string]any
+	}{
+		{"navigate", map[string]any{"url": at}}, {"click", map[string]any{"text": "Go"}}, {"wait_for", map[string]any{"text": "Go"}},
+		{"tabs", map[string]any{}}, {"reload", map[string]any{}}, {"navigate", map[string]any{"url": at + "/?b", "changes": true}},
+	} {
+		call.args["session"] = s
+		if a := c.must(call.name, call.args); len(a.Text) > 1200 {
+			t.Errorf("%s: %d characters: %.400s", call.name, len(a.Text), a.Text)
+		}
+	}
+}
+
+func TestBodiesAreNeverRead(t *testing.T) {
+	c := newClient(t, nil)
+	if a := c.call("network", map[string]any{"session": c.open(""), "body": true}); a.Err == nil || a.Err.Code != tool.CodeDenied {
+		t.Errorf("%s", a.Text)
+	}
+}

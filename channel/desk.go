@@ -26,11 +26,17 @@ type Channel struct {
 	Speculative bool
 }
 
-// Action is something to be sent to a host: one of Register, Remove, Send.
+// Action is something to be sent to a host: one of Register, Change, Remove, Send.
 type Action interface{ action() }
 
 // Register offers a channel to a connection.
 type Register struct {
+	Conn    Conn
+	Channel Channel
+}
+
+// Change tells a connection that a channel it has is described otherwise now.
+type Change struct {
 	Conn    Conn
 	Channel Channel
 }
@@ -48,6 +54,7 @@ type Send struct {
 }
 
 func (Register) action() {}
+func (Change) action()   {}
 func (Remove) action()   {}
 func (Send) action()     {}
 
@@ -148,6 +155,23 @@ func (d *Desk) Begin(ch Channel) ([]Action, error) {
 		out = append(out, d.offer(c)...)
 	}
 	return out, nil
+}
+
+// Describe replaces what is said of a channel that is open. Nothing happens where it says the same.
+func (d *Desk) Describe(ch Channel) []Action {
+	i := slices.IndexFunc(d.channels, func(o Channel) bool { return o.ID == ch.ID })
+	if i < 0 || d.channels[i] == ch || d.channels[i].Tenant != ch.Tenant {
+		return nil
+	}
+	d.channels[i] = ch
+	var out []Action
+	for _, c := range d.order {
+		s := d.conns[c]
+		if p := s.has[ch.ID]; p != nil && !p.refused && s.grant.Register {
+			out = append(out, Change{c, ch})
+		}
+	}
+	return out
 }
 
 // Has says whether there is a channel, whoever has it.

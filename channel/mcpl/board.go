@@ -209,11 +209,13 @@ func (b *Board) unlink(g *guest, id, reason string) {
 	}
 }
 
-// Begin opens a meeting's channel on every connection of its tenant. One that is open already stays as it is.
+// Begin opens a meeting's channel on every connection of its tenant. One that is open already is described anew where
+// something of it has changed.
 func (b *Board) Begin(ch channel.Channel) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.desk.Has(ch.ID) {
+		b.perform(b.desk.Describe(ch))
 		return nil
 	}
 	actions, err := b.desk.Begin(ch)
@@ -268,9 +270,16 @@ func (b *Board) perform(actions []channel.Action) {
 			if g := b.byConn[a.Conn]; g != nil {
 				b.register(g, a.Channel)
 			}
+		case channel.Change:
+			if g := b.byConn[a.Conn]; g != nil {
+				if l := g.links[a.Channel.ID]; l != nil {
+					l.ch = a.Channel
+				}
+				b.change(g, map[string]any{"updated": []any{describe(a.Channel)}})
+			}
 		case channel.Remove:
 			if g := b.byConn[a.Conn]; g != nil {
-				b.remove(g, a.ID)
+				b.change(g, map[string]any{"removed": []string{a.ID}})
 			}
 		case channel.Send:
 			if g := b.byConn[a.Conn]; g != nil {
@@ -327,9 +336,8 @@ func (b *Board) refused(g *guest, l *link) {
 	b.unlink(g, l.ch.ID, "")
 }
 
-// remove takes a channel away. Old hosts know only the form without an answer.
-func (b *Board) remove(g *guest, id string) {
-	params := map[string]any{"removed": []string{id}}
+// change tells of a channel that is gone or described anew. Old hosts know only the form without an answer.
+func (b *Board) change(g *guest, params map[string]any) {
 	if !g.s.Host().SendsPolicy() {
 		_ = g.s.Notify(Use{Set: b.o.Set, Path: PathRegister}, "channels/changed", params) // a host that may not hear it is told nothing
 		return

@@ -122,8 +122,9 @@ func (b *Board) run(g *guest, l *link) {
 		}
 		o := l.lane.ops[0]
 		l.lane.ops = l.lane.ops[1:]
+		ch := l.ch
 		b.mu.Unlock()
-		b.hand(l.ch, o)
+		b.hand(ch, o)
 	}
 }
 

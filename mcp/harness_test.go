@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/mcp/bridge"
 	"parley/store"
 	"parley/tenant"
 	"parley/tool"
@@ -205,13 +206,30 @@ func (w *world) socket(token string) *peer {
 
 // stdio runs ServeStdio; closing the writer ends the input.
 func (w *world) stdio() (*peer, io.Closer, <-chan error) {
+	reg := w.server.o.Auth.(*tenant.Registry)
+	me, _ := reg.Get("me")
+	return w.piped(func(in io.ReadCloser, out io.Writer) error {
+		return w.server.ServeStdio(w.t.Context(), in, out, tool.Caller{Principal: tenant.Principal{Tenant: me}})
+	})
+}
+
+// bridge runs the bridge to the service; closing the writer ends its input.
+func (w *world) bridge() (*peer, io.Closer, <-chan error) {
+	return w.piped(func(in io.ReadCloser, out io.Writer) error {
+		if code := bridge.Run(w.t.Context(), bridge.Config{URL: "ws://" + w.addr + "/mcp", Token: tokenMe}, in, out, io.Discard); code != 0 {
+			return fmt.Errorf("the bridge ends with %d", code)
+		}
+		return nil
+	})
+}
+
+// piped is a peer of something that reads and writes lines.
+func (w *world) piped(run func(in io.ReadCloser, out io.Writer) error) (*peer, io.Closer, <-chan error) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	done := make(chan error, 1)
-	reg := w.server.o.Auth.(*tenant.Registry)
-	me, _ := reg.Get("me")
 	go func() {
-		err := w.server.ServeStdio(w.t.Context(), inR, outW, tool.Caller{Principal: tenant.Principal{Tenant: me}})
+		err := run(inR, outW)
 		outW.Close()
 		done <- err
 	}()

@@ -22,7 +22,7 @@ import (
 )
 
 // The scripts of testdata/mcpl are conversations of a host with us, as they look on the wire. Each is run over
-// WebSocket and over stdio. A line is
+// WebSocket, over stdio, and through the bridge. A line is
 //
 //	> {…}        the host sends a message ("jsonrpc" is added)
 //	< {…}        the next message of ours has these members; {"a":"*"} has any a, {"a":"$n"} the one that $n is,
@@ -159,13 +159,17 @@ func TestTheScriptsOfTheWire(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		for _, over := range []string{"WebSocket", "stdio"} {
+		for _, over := range []string{"WebSocket", "stdio", "bridge"} {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+" over "+over, func(t *testing.T) {
 				t.Parallel()
 				s := &scripted{t: t, peers: map[string]*peer{}, vars: map[string]any{}}
 				s.w, s.board, s.talk = newTalkWorld(t, func(o *Options) { o.MCPL.FallbackAfter = 50 * time.Millisecond })
-				if over == "stdio" {
-					p, in, done := s.w.stdio()
+				if over != "WebSocket" {
+					begin := s.w.stdio
+					if over == "bridge" {
+						begin = s.w.bridge
+					}
+					p, in, done := begin()
 					s.peers[""] = p
 					t.Cleanup(func() {
 						if err := in.Close(); err != nil {
@@ -174,7 +178,7 @@ func TestTheScriptsOfTheWire(t *testing.T) {
 						select {
 						case <-done:
 						case <-time.After(15 * time.Second):
-							t.Error("stdio goes on after the end of its input")
+							t.Error("it goes on after the end of its input")
 						}
 					})
 				} else {

@@ -365,6 +365,24 @@ func TestWhatWaitsOfAnErasedMeetingIsNotWritten(t *testing.T) {
 	}
 }
 
+func TestWhatWaitsIsNotWrittenOnceTheSetIsOff(t *testing.T) {
+	m := newMeetings()
+	b := NewBoard(BoardOptions{Meetings: m, Set: "parley.meeting"})
+	defer b.Close()
+	h := connect(b, "me")
+	defer h.close()
+	if err := b.Begin(ch("m1")); err != nil {
+		t.Fatal(err)
+	}
+	h.take(1, channel.ID("m1"))
+	h.written()
+	b.Tell(channel.Message{ID: "a", Channel: channel.ID("m1")})
+	h.s.Receive(nil, "featureSets/update", json.RawMessage(`{"disabled":["parley.meeting"]}`))
+	if out := h.written(); len(out) != 0 {
+		t.Error(out)
+	}
+}
+
 func TestAMeetingThatEndsAnswersWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeetings()

@@ -193,8 +193,11 @@ func (s *seeker) clear(ctx context.Context, in element, f field, alone bool) err
 func (s *seeker) readBack(ctx context.Context, in element, want string) (got reading, err error) {
 	for end := time.Now().Add(hearLimit); ; {
 		got = reading{}
-		if err = in.run(ctx, "(id, k) => k.readSoon(id)", in.id, &got); err != nil || !got.OK || same(got.Value, want) || time.Now().After(end) {
+		if err = in.run(ctx, "(id, k) => k.readSoon(id)", in.id, &got); err != nil || !got.OK || time.Now().After(end) {
 			return got, err
+		}
+		if _, ok := judge(got, want); ok {
+			return got, nil
 		}
 		if err := pause(ctx, 30*time.Millisecond); err != nil {
 			return got, err

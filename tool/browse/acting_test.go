@@ -56,3 +56,22 @@ func TestActingThroughTheTools(t *testing.T) {
 		}
 	}
 }
+
+// 15, 18, 20, 22, 25: answers of acts brought the whole page with them, 20,000 tokens for a wait of three seconds.
+func TestAnswersOfActsDoNotBringThePage(t *testing.T) {
+	var b strings.Builder
+	for i := range 2400 {
+		b.WriteString("<div><a href=#>row " + strings.Repeat("x", i%7) + "</a><button>Edit</button></div>")
+	}
+	c := newClient(t, nil)
+	s := c.open(browsertest.Site(t, map[string]string{"/": "<input>" + b.String()}))
+	for name, args := range map[string]map[string]any{
+		"click": {"role": "button", "nth": 1000}, "wait_for": {"selector": "button"}, "type": {"selector": "input", "value": "x"},
+		"scroll": {"to": "bottom"}, "press": {"key": "Tab"}, "hover": {"text": "row"},
+	} {
+		args["session"] = s
+		if a := c.must(name, args); len(a.Text) > 500 || len(a.Structured) > 500 {
+			t.Errorf("%s: %d and %d bytes: %s", name, len(a.Text), len(a.Structured), a.Text)
+		}
+	}
+}

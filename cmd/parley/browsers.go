@@ -39,6 +39,7 @@ func (a *app) openBrowsers(data string) error {
 	a.browsers = browser.NewManager(browser.Options{
 		Engines: engines, MaxSessions: a.v.Int("PARLEY_MAX_SESSIONS"), Idle: a.v.Seconds("PARLEY_IDLE_TIMEOUT_SEC"), Chromium: o,
 		Headless: a.v.Bool("PARLEY_HEADLESS"), Profiles: profiles, Log: a.log,
+		Proxy: func(t string) (string, error) { return a.guard.ways.Proxy(t) },
 	})
 	return nil
 }
@@ -70,7 +71,7 @@ func (p pages) Page(t tenant.ID, session, _ string) (choke.Page, bool) {
 	}
 	host := ""
 	if u, err := url.Parse(s.URL); err == nil {
-		host = u.Host
+		host = u.Hostname()
 	}
 	return choke.Page{Host: host, Document: s.Document}, true
 }

@@ -4,13 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"os"
 	"path/filepath"
+	"strconv"
 
 	"parley/guard/audit"
 	"parley/guard/choke"
 	"parley/guard/egress"
 	"parley/guard/prefs"
 	"parley/guard/seal"
+	"parley/internal/proc"
 	"parley/internal/settings"
 	"parley/tenant"
 )
@@ -21,6 +25,7 @@ type guard struct {
 	audit  *audit.Log
 	vaults *seal.Vaults
 	allow  map[tenant.ID]egress.Rules
+	ways   *egress.Set
 	choke  *choke.Guard
 }
 
@@ -40,7 +45,7 @@ func openGuard(v *settings.Values, r *tenant.Registry, data string, pages choke.
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{prefs: p, audit: a, vaults: &seal.Vaults{}, allow: allow}
+	g := &guard{prefs: p, audit: a, vaults: &seal.Vaults{}, allow: allow, ways: waysOut(v, allow, log)}
 	g.choke = choke.New(choke.Options{Policies: p, Audit: a, Allow: allow, Vaults: g.vaults, Pages: pages, Log: log})
 	return g, nil
 }
@@ -66,6 +71,25 @@ func openPrefs(v *settings.Values, r *tenant.Registry, data string, log *slog.Lo
 	return p, nil
 }
 
+// waysOut are the proxies of tenants with a list of hosts. Only the browsers' own user may use them, and none of them
+// reaches the service itself.
+func waysOut(v *settings.Values, allow map[tenant.ID]egress.Rules, log *slog.Logger) *egress.Set {
+	s := &egress.Set{Rules: allow, Log: log}
+	uid := os.Geteuid()
+	if uid == 0 {
+		if account, err := proc.Lookup(v.String("PARLEY_ACCOUNT")); err == nil {
+			uid = int(account.UID)
+		}
+	}
+	s.UID = &uid
+	if _, port, err := net.SplitHostPort(v.String("PARLEY_LISTEN")); err == nil {
+		if n, err := strconv.Atoi(port); err == nil {
+			s.Own = append(s.Own, n)
+		}
+	}
+	return s
+}
+
 func policyFile(v *settings.Values, data string) string {
 	if f := v.String("PARLEY_POLICY_FILE"); f != "" {
 		return f
@@ -81,6 +105,9 @@ func (g *guard) close() error {
 	}
 	if g.vaults != nil {
 		g.vaults.Close()
+	}
+	if g.ways != nil {
+		errs = append(errs, g.ways.Close())
 	}
 	if g.audit != nil {
 		errs = append(errs, g.audit.Close())

@@ -51,6 +51,11 @@ type Options struct {
 	Audit func(context.Context, Record) error
 	// Seal hides a tenant's secrets in a text; nil hides nothing.
 	Seal func(tenant.ID, string) string
+	// SealFor gives the seal of one call where that has its own, as a browser session has; nil, or a nil answer: Seal.
+	SealFor func(Request) func(string) string
+	// Release turns sealed secrets in an argument back into their values, in the one place of a tool that types; nil:
+	// a text is typed as it is.
+	Release func(r Request, argument, text string) (string, *Error)
 	// Fence marks what others wrote; nil is a plain one. Unfenced names tenants that take results without marks; nil:
 	// nobody does. What is shown is cleaned all the same.
 	Fence    Fence
@@ -500,6 +505,11 @@ func (s *Service) run(ctx context.Context, t *Tool, c Caller, args any) (o outco
 			o = outcome{err: Fail(CodeInternal).Because(fmt.Errorf("panic in %s", t.Name))}
 		}
 	}()
+	if s.o.Release != nil {
+		ctx = context.WithValue(ctx, releaseKey{}, func(argument, text string) (string, *Error) {
+			return s.o.Release(Request{Tool: t, Caller: c, Args: args}, argument, text)
+		})
+	}
 	result, err := t.run(ctx, c, args)
 	if err != nil {
 		e := asError(err)
@@ -511,7 +521,13 @@ func (s *Service) run(ctx context.Context, t *Tool, c Caller, args any) (o outco
 		}
 		return outcome{err: e}
 	}
-	w := &washer{seal: func(text string) string { return s.o.Seal(c.Tenant.ID, text) }, clean: s.o.Fence.Clean}
+	seal := func(text string) string { return s.o.Seal(c.Tenant.ID, text) }
+	if s.o.SealFor != nil {
+		if own := s.o.SealFor(Request{Tool: t, Caller: c, Args: args}); own != nil {
+			seal = own
+		}
+	}
+	w := &washer{seal: seal, clean: s.o.Fence.Clean}
 	washed, err := w.wash(t.Output, result)
 	if err != nil {
 		s.o.Log.Error("a result could not be written", "tool", t.Name, "err", err)
@@ -577,6 +593,21 @@ func (s *Service) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("tool calls still run: %w", context.Cause(ctx))
 	}
+}
+
+type releaseKey struct{}
+
+// Release gives a text with its sealed secrets as values, for a handler that is about to type it. Nobody may keep it.
+func Release(ctx context.Context, argument, text string) (string, error) {
+	f, ok := ctx.Value(releaseKey{}).(func(string, string) (string, *Error))
+	if !ok {
+		return text, nil
+	}
+	out, e := f(argument, text)
+	if e != nil {
+		return "", e
+	}
+	return out, nil
 }
 
 type progressKey struct{}

@@ -108,6 +108,7 @@ func (g *Guard) Close() { g.broker.Close() }
 // Install puts the guard in its places.
 func (g *Guard) Install(o *tool.Options) {
 	o.Decide, o.Approve, o.Hands, o.Fence, o.Seal = g.Decide, g.Approve, g.Hands, fence.Fence{}, g.Seal
+	o.SealFor, o.Release = g.SealFor, g.Release
 	o.Unfenced = func(t tenant.ID) bool { return !g.o.Policies.Of(t).Fence() }
 	if g.o.Audit != nil {
 		o.Audit = g.Audit
@@ -266,6 +267,57 @@ func (g *Guard) Hands(t *tool.Tool, raw json.RawMessage) *tool.Error {
 		return tool.Fail(tool.CodeNotReleasable, "argument", place.Argument)
 	}
 	return tool.Fail(tool.CodeBadArgument, "what", err)
+}
+
+// SealFor gives the seal of a browser session: what it takes out of a page stays in the session's own vault, from where
+// it can be typed again, and brackets that the page wrote itself are rewritten.
+func (g *Guard) SealFor(r tool.Request) func(string) string {
+	session, ok := g.sessionOf(r)
+	if !ok {
+		return nil
+	}
+	g.o.Vaults.Sweep(func(t tenant.ID, s string) bool { _, alive := g.o.Pages.Page(t, s, ""); return alive })
+	v := g.o.Vaults.Of(r.Caller.Tenant.ID, session)
+	page, _ := g.o.Pages.Page(r.Caller.Tenant.ID, session, "")
+	return func(text string) string {
+		return g.Seal(r.Caller.Tenant.ID, v.Seal(g.o.Now(), page.Host, text))
+	}
+}
+
+// sessionOf is the living session that a call works.
+func (g *Guard) sessionOf(r tool.Request) (string, bool) {
+	if g.o.Vaults == nil || g.o.Pages == nil {
+		return "", false
+	}
+	raw, err := json.Marshal(r.Args)
+	if err != nil {
+		return "", false
+	}
+	at, err := targetOf(raw)
+	if err != nil || at.Session == "" {
+		return "", false
+	}
+	_, alive := g.o.Pages.Page(r.Caller.Tenant.ID, at.Session, "")
+	return at.Session, alive
+}
+
+// Release is called one step before the keys are struck, by the tools that type and by nobody else.
+func (g *Guard) Release(r tool.Request, argument, text string) (string, *tool.Error) {
+	if !seal.HasHandle(text) {
+		return text, nil
+	}
+	session, ok := g.sessionOf(r)
+	if !ok {
+		return "", tool.Fail(tool.CodeSecretExpired)
+	}
+	value, err := g.o.Vaults.Of(r.Caller.Tenant.ID, session).Release(g.o.Now(), seal.Place{Tool: r.Tool.Name, Argument: argument}, text)
+	switch {
+	case errors.Is(err, seal.ErrNotReleasable):
+		return "", tool.Fail(tool.CodeNotReleasable, "argument", argument)
+	case err != nil:
+		return "", tool.Fail(tool.CodeSecretExpired).Because(err)
+	}
+	return string(value), nil
 }
 
 // call is what an approval is bound to.

@@ -27,6 +27,7 @@ type args struct {
 	URL     string `json:"url,omitempty"`
 	Ref     string `json:"ref,omitempty"`
 	Text    string `json:"text,omitempty"`
+	Value   string `json:"value,omitempty"`
 	Submit  bool   `json:"submit,omitempty"`
 }
 
@@ -42,6 +43,7 @@ type bench struct {
 	tools *tool.Service
 	ran   []string
 	out   result
+	typed string // by the last type, as the page got it
 	pages map[string]Page
 }
 
@@ -65,8 +67,15 @@ func newBench(t *testing.T, table string, change func(*Options)) *bench {
 	t.Cleanup(b.guard.Close)
 	var tools []tool.Tool
 	for _, name := range []string{"navigate", "read", "type", "click", "find", "macro_save"} {
-		tools = append(tools, tool.New(tool.Spec[args, result]{Tool: tool.Tool{Name: name, Doc: "d"}, Run: func(context.Context, tool.Caller, args) (result, error) {
+		tools = append(tools, tool.New(tool.Spec[args, result]{Tool: tool.Tool{Name: name, Doc: "d"}, Run: func(ctx context.Context, _ tool.Caller, a args) (result, error) {
 			b.ran = append(b.ran, name)
+			if name == "type" {
+				value, err := tool.Release(ctx, "value", a.Value)
+				if err != nil {
+					return result{}, err
+				}
+				b.typed = value
+			}
 			return b.out, nil
 		}}))
 	}
@@ -126,10 +135,10 @@ func TestAHandleIsTypedAndNothingElse(t *testing.T) {
 		{"click", `{"ref":` + quote(h) + `}`, tool.CodeNotReleasable},
 		{"macro_save", `{"text":` + quote(h) + `}`, tool.CodeNotReleasable},
 		{"type", `{"session":"s1","ref":` + quote(h) + `}`, tool.CodeNotReleasable},
-		{"type", `{"session":"s1","text":` + quote(h) + `}`, tool.CodeNobodyToAsk},
-		{"type", `{"session":"s1","text":` + strings.ReplaceAll(strings.ReplaceAll(quote(h), "⟦", `\u27e6`), "⟧", `\u27E7`) + `}`, tool.CodeNobodyToAsk},
+		{"type", `{"session":"s1","value":` + quote(h) + `}`, tool.CodeNobodyToAsk},
+		{"type", `{"session":"s1","value":` + strings.ReplaceAll(strings.ReplaceAll(quote(h), "⟦", `\u27e6`), "⟧", `\u27E7`) + `}`, tool.CodeNobodyToAsk},
 		{"find", `{"text":"` + `\u27e6` + h[3:] + `"}`, tool.CodeNotReleasable},
-		{"type", `{"session":"s1","text":"plain"}`, ""},
+		{"type", `{"session":"s1","value":"plain"}`, ""},
 	} {
 		b.ran = nil
 		if got := codeOf(b.call(false, c.tool, c.args)); got != c.want || (got != "") != (len(b.ran) == 0) {
@@ -138,7 +147,7 @@ func TestAHandleIsTypedAndNothingElse(t *testing.T) {
 	}
 	// Somebody can be asked: the question names where it was read elsewhere.
 	for h, rule := range map[string]string{h: "secret-release", off: "secret-off-scope"} {
-		a := b.call(true, "type", `{"session":"s1","text":`+quote(h)+`}`)
+		a := b.call(true, "type", `{"session":"s1","value":`+quote(h)+`}`)
 		if a.Ask == nil || !strings.Contains(a.Ask.Text, rule) || strings.Contains(a.Ask.Text, "ub4dor") || !a.Ask.Always {
 			t.Errorf("%s: %+v", rule, a)
 		}

@@ -157,7 +157,7 @@ type Place struct{ Tool, Argument string }
 
 // places are the only ones where a handle becomes its value: those that type into a page.
 var places = []Place{
-	{"type", "value"}, {"type", "text"}, {"fill_form", "fields[].value"},
+	{"type", "value"}, {"fill_form", "fields[].value"},
 	{"page.fillInput", "value"}, {"page.typeText", "text"},
 }
 
@@ -300,6 +300,21 @@ func (s *Vaults) Of(t tenant.ID, session string) *Vault {
 		s.all[k] = NewVault()
 	}
 	return s.all[k]
+}
+
+// Sweep forgets the vaults of sessions that are gone.
+func (s *Vaults) Sweep(alive func(t tenant.ID, session string) bool) {
+	s.mu.Lock()
+	var gone []vaultKey
+	for k := range s.all {
+		if !alive(k.tenant, k.session) {
+			gone = append(gone, k)
+		}
+	}
+	s.mu.Unlock()
+	for _, k := range gone {
+		s.End(k.tenant, k.session)
+	}
 }
 
 // End forgets a session's secrets.

@@ -196,8 +196,12 @@ func (s *Service) acting() []tool.Tool {
 				Errors: elementErrors(tool.CodeElementUnfit, tool.CodeNotTyped, tool.CodeNoOption),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a TypeArgs) (Worked, error) {
+				value, err := tool.Release(ctx, "value", a.Value)
+				if err != nil {
+					return Worked{}, err
+				}
 				return s.work(ctx, c, a.On, a.Telling, "typed", func(ctx context.Context, p *browser.Page) (act.Done, error) {
-					return act.Type(ctx, p, a.locator(), a.Value, act.TypeOptions{Append: a.Append, Submit: a.Submit})
+					return act.Type(ctx, p, a.locator(), value, act.TypeOptions{Append: a.Append, Submit: a.Submit})
 				})
 			},
 			Render: renderWorked,
@@ -400,7 +404,11 @@ func (s *Service) scroll(ctx context.Context, c tool.Caller, a ScrollArgs) (Scro
 func (s *Service) fillForm(ctx context.Context, c tool.Caller, a FormArgs) (Filled, error) {
 	fields := make([]act.Field, len(a.Fields))
 	for i, f := range a.Fields {
-		fields[i] = act.Field{Field: labelled(f.Field), Value: f.Value}
+		value, err := tool.Release(ctx, "fields[].value", f.Value)
+		if err != nil {
+			return Filled{}, err
+		}
+		fields[i] = act.Field{Field: labelled(f.Field), Value: value}
 	}
 	var out Filled
 	var err error

@@ -16,12 +16,14 @@ import (
 	"parley/channel"
 	"parley/cmd/parley/internal/figures"
 	"parley/cmd/parley/internal/timeline"
+	"parley/meeting/files"
 	"parley/room"
 	"parley/room/guest"
 	"parley/speech"
 	"parley/tenant"
 	"parley/tool"
 	"parley/transcript"
+	"parley/turn/replay"
 )
 
 // The names in the picture.
@@ -85,7 +87,33 @@ func (d *demo) conversation(ctx context.Context) error {
 	if err := a.call(ctx, "meeting_leave", map[string]any{"meeting_id": t.meeting}, nil); err != nil {
 		return err
 	}
-	return t.picture()
+	if err := t.picture(); err != nil {
+		return err
+	}
+	return t.lookBack()
+}
+
+// lookBack plays the meeting's journal again: what the turn engine did comes again without a word of what was said. A
+// machine that does much else wakes late, and so do some effects.
+func (t *talk) lookBack() error {
+	set, err := files.Of(filepath.Join(t.d.dir, "conversation"), t.tenant, t.meeting)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(set.Journal())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	rep, err := replay.Run(f, replay.Options{Tolerance: 500 * time.Millisecond})
+	if err != nil {
+		return fmt.Errorf("the journal: %w", err)
+	}
+	t.d.say("\n  file   the journal holds %d events and no word; replayed, %d of %d effects came otherwise", rep.Events, rep.Different, rep.Effects)
+	for _, d := range rep.First {
+		t.d.log.Debug("an effect came otherwise", "what", d)
+	}
+	return nil
 }
 
 func newTalk(d *demo, a *agent, lines []line) *talk {

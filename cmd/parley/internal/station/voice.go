@@ -23,7 +23,7 @@ const (
 	// maxFile is the longest audio file that is played.
 	maxFile = 10 * time.Minute
 	// stall is how long the next piece may take in the middle of a text before the voice counts as hung.
-	stall = 10 * time.Second
+	stall = 30 * time.Second
 	// keptClips is how many short texts keep their sound.
 	keptClips = 40
 )

@@ -110,6 +110,7 @@ func (m *Machine) end(why ...Transition) {
 	}
 	m.closeSound()
 	m.endFloor()
+	m.tellEnd()
 	if u := m.voice.ending; u != nil {
 		m.spoken(u, u.end.Said, u.end.Unsaid)
 	}

@@ -15,6 +15,7 @@ const (
 	prepareTime = 30 * time.Second
 	playTime    = 15 * time.Minute // the longest piece, a file included
 	stopTime    = time.Second      // from Stop to the end of Play
+	muteTime    = 20 * time.Second // how long the end of an utterance waits for the microphone
 	preparedFor = time.Minute      // what was synthesized beforehand is kept for so long
 	preparedMax = 24
 	// leastLevel is the quietest that counts as heard at the microphone's source, in dBFS.
@@ -71,8 +72,9 @@ type utterance struct {
 	shown   bool     // the page showed us speaking
 
 	// Of its end.
-	end   turn.SpeechEnded
-	until time.Time
+	end          turn.SpeechEnded
+	until        time.Time
+	said, unsaid string
 }
 
 func (u *utterance) id() string { return "u" + strconv.Itoa(u.n) }
@@ -123,6 +125,7 @@ type voice struct {
 	now    *utterance
 	ending *utterance // told to stop, its end is not reported yet
 	clip   *piece     // an acknowledgement
+	told   *utterance // said to its end, and told when the microphone was shut behind it (or could not be)
 	ducked bool
 	stops  []string // commands that wait for silence
 	asking *wire.Speak
@@ -135,8 +138,10 @@ type voice struct {
 
 func (v *voice) deadline() time.Time {
 	var next time.Time
-	if v.ending != nil {
-		next = v.ending.until
+	for _, u := range []*utterance{v.ending, v.told} {
+		if u != nil {
+			next = earliest(next, u.until)
+		}
 	}
 	for _, p := range v.prepared {
 		next = earliest(next, p.until)
@@ -188,6 +193,7 @@ func (m *Machine) speakAnswered(a turn.SpeakAnswer) {
 }
 
 func (m *Machine) newUtterance(n int, kind turn.Kind) *utterance {
+	m.tellEnd() // the microphone stays on: nothing is to be waited for
 	u := &utterance{n: n, kind: kind, asked: m.now, micWasOn: m.mic.device == DeviceOn && !m.mic.hold.IsZero()}
 	m.voice.now = u
 	m.mic.failedOn, m.mic.linger, m.mic.retries = false, time.Time{}, 0
@@ -389,6 +395,9 @@ func (m *Machine) pieceFailed(u *utterance, p *piece, err error) {
 // settleVoice synthesizes what comes next, and plays when both a piece and the microphone stand ready.
 func (m *Machine) settleVoice() {
 	v := &m.voice
+	if v.told != nil && (m.mic.linger.IsZero() && m.mic.op == 0 || !m.life.state.In()) {
+		m.tellEnd() // the microphone was shut, or could not be: both are told
+	}
 	if m.mic.failedOn && m.mic.op == 0 {
 		m.cannotBeHeard()
 	}
@@ -637,6 +646,27 @@ func (m *Machine) spoken(u *utterance, said, unsaid string) {
 			m.lingerMic()
 		}
 	}
+	u.said, u.unsaid = said, unsaid
+	if state == string(turn.SpeechDone) && !m.mic.linger.IsZero() && v.told == nil {
+		v.told, u.until = u, m.now.Add(muteTime)
+		m.hushed(*m.speechResult(u, state, said, unsaid))
+		m.changed()
+		return
+	}
+	m.tellSpoken(u, state)
+}
+
+// tellEnd tells of an utterance that waited for the microphone.
+func (m *Machine) tellEnd() {
+	if u := m.voice.told; u != nil {
+		m.voice.told = nil
+		m.tellSpoken(u, string(u.end.State))
+	}
+}
+
+// tellSpoken answers and reports the end of an utterance.
+func (m *Machine) tellSpoken(u *utterance, state string) {
+	said, unsaid := u.said, u.unsaid
 	r := m.speechResult(u, state, said, unsaid)
 	a := wire.Answer{Speech: r}
 	switch {
@@ -745,6 +775,9 @@ func (m *Machine) expireVoice() {
 	v := &m.voice
 	if u := v.ending; u != nil && m.due(u.until) {
 		m.spoken(u, u.end.Said, u.end.Unsaid)
+	}
+	if u := v.told; u != nil && m.due(u.until) {
+		m.tellEnd()
 	}
 	for i := 0; i < len(v.prepared); i++ {
 		if p := v.prepared[i]; m.due(p.until) {

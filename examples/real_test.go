@@ -131,14 +131,21 @@ func TestEachAgentAnswersInARealMeeting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ agent, url string }{{"mcpl-agent", "ws" + strings.TrimPrefix(address, "http")}, {"mcp-agent", address}} {
-		t.Run(c.agent, func(t *testing.T) {
+	for _, c := range []struct {
+		name, agent, url string
+		args             []string
+	}{
+		{"mcpl", "mcpl-agent", "ws" + strings.TrimPrefix(address, "http"), nil},
+		{"mcp", "mcp-agent", address, nil},
+		{"mcpl-stdio", "mcpl-agent", "", []string{"-stdio", bin("parley") + " stdio"}}, // a service of its own on the same data folder
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			var loud atomic.Int64 // samples of somebody else that were no silence
 			var mu sync.Mutex
 			chat := ""
-			g, err := guest.Join(ctx, guest.Options{URL: link + "-" + c.agent, Name: "Ada", Log: slog.New(slog.DiscardHandler), OnAudio: func(s guest.Sound) {
+			g, err := guest.Join(ctx, guest.Options{URL: link + "-" + c.name, Name: "Ada", Log: slog.New(slog.DiscardHandler), OnAudio: func(s guest.Sound) {
 				for _, v := range s.PCM {
 					if v > 1000 || v < -1000 {
 						loud.Add(1)
@@ -158,7 +165,7 @@ func TestEachAgentAnswersInARealMeeting(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = g.Leave() }()
-			agent := start(t, append(env, "PARLEY_URL="+c.url), bin(c.agent), link+"-"+c.agent)
+			agent := start(t, append(env, "PARLEY_URL="+c.url), bin(c.agent), append(c.args, link+"-"+c.name)...)
 			agent.line(t, 2*time.Minute, "joined as ")
 			exampletest.Eventually(t, "the announcement is in the chat", func() bool { mu.Lock(); defer mu.Unlock(); return chat != "" })
 			// Nobody may have been listening yet to the first words: they are said again.

@@ -26,7 +26,8 @@ type floor struct {
 	open   bool // the channel is known to the agent
 	closed bool // and is not any more
 
-	shownSelf bool // the page has shown us speaking: it can
+	lang      string // of the last turn
+	shownSelf bool   // the page has shown us speaking: it can
 	echoes    map[transcript.Seq]bool
 }
 
@@ -99,6 +100,7 @@ func (m *Machine) expireFloor() {
 func (m *Machine) floorDo(eff turn.Effect) {
 	switch eff := eff.(type) {
 	case turn.Deliver:
+		m.floor.lang = eff.Turn.Lang
 		eff.Turn.Start, eff.Turn.End = m.floor.said(eff.Turn.Start), m.floor.said(eff.Turn.End)
 		m.converse(eff)
 	case turn.DeliverPartial:

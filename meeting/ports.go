@@ -138,6 +138,8 @@ type Utterance struct {
 	Backend string
 	Model   string
 	Speed   float64
+	// Spoken is the language that was heard last: a voice that speaks several, and is told none, may take it.
+	Spoken string
 	// Clip is a short text that is said again and again: its sound may be kept.
 	Clip bool
 }

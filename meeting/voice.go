@@ -282,7 +282,7 @@ func (m *Machine) prepareText(text string) {
 	v.made++
 	p := &prepared{piece: piece{id: "p" + strconv.Itoa(v.made), text: text, phase: phasePreparing}, until: m.now.Add(preparedFor)}
 	v.prepared = append(v.prepared, p)
-	m.do(PrepareSpeech{Utterance{ID: p.id, Text: text}})
+	m.do(PrepareSpeech{Utterance{ID: p.id, Text: text, Spoken: m.floor.lang}})
 }
 
 // playClip plays an acknowledgement.
@@ -419,7 +419,7 @@ func (m *Machine) settleVoice() {
 		}
 		if p.phase == phaseWaiting {
 			p.phase = phasePreparing
-			m.do(PrepareSpeech{Utterance{ID: p.id, Text: p.text, File: p.file, Lang: u.how.Lang, Voice: u.how.Voice,
+			m.do(PrepareSpeech{Utterance{ID: p.id, Text: p.text, File: p.file, Lang: u.how.Lang, Spoken: m.floor.lang, Voice: u.how.Voice,
 				Backend: u.how.Backend, Model: u.how.Model, Speed: u.how.Speed}})
 			break
 		}

@@ -27,14 +27,15 @@ type client struct {
 	engine  *local.Engine
 }
 
-// startClient starts a service in a folder and connects to it.
-func startClient(ctx context.Context, data, models string, meetings int) (_ *client, err error) {
+// startClient starts a service in a folder and connects to it; more are further variables of its environment.
+func startClient(ctx context.Context, data, models string, meetings int, more ...string) (_ *client, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	env := append(proc.BaseEnv(), "PARLEY_DATA="+data, "PARLEY_MODELS="+models, "PARLEY_LISTEN=127.0.0.1:0",
 		"PARLEY_LOG_LEVEL=error", "PARLEY_MAX_MEETINGS="+strconv.Itoa(meetings), "PARLEY_CONFIG=/dev/null")
+	env = append(env, more...)
 	for _, k := range []string{"HOME", "TMPDIR", "PARLEY_ACCOUNT", "PARLEY_CHROMIUM", "PARLEY_CHROMIUM_SANDBOX"} {
 		if v := os.Getenv(k); v != "" {
 			env = append(env, k+"="+v)

@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"parley/cmd/parley/internal/figures"
+	"parley/room"
 	"parley/testkit/need"
+	"parley/testkit/supertonic"
+	"parley/tool"
 )
 
 // Two guests, a bot, an agent that answers in the channel: interrupted, told that a turn goes on, a draft said. The demo
@@ -34,4 +37,28 @@ func TestAConversationWithTwoGuests(t *testing.T) {
 			t.Errorf("the story does not tell %q:\n%s", sign, told.String())
 		}
 	}
+}
+
+// A second voice speaks in a real room: what it says comes from the service, and is proven to have been heard.
+func TestAnotherVoiceIsHeard(t *testing.T) {
+	need.Real(t)
+	service := supertonic.New()
+	defer service.Close()
+	h := newHouse(t, "PARLEY_TTS_URL="+service.URL)
+	link := h.room.Link(room.NewID())
+	h.guest(link, "Ada")
+	id := h.attend(link, nil)
+	h.call("speech_settings_set", map[string]any{"supertonic_voice": "supertonic-M2"}, nil)
+	var sp tool.Spoken
+	h.call("meeting_speak", map[string]any{"meeting_id": id, "backend": "supertonic", "voice": "M2", "text": "Good morning. This is another voice, and it has something to say.", "wait": true}, &sp)
+	if sp.State != "done" || sp.Said == "" || sp.DurationS < 1 || sp.GapMS > 10_000 {
+		t.Errorf("it was said so: %+v", sp)
+	}
+	if p := sp.Proof; p == nil || p.Heard == "false" || p.Microphone != "on" || p.LevelDB == nil || *p.LevelDB < -40 {
+		t.Errorf("the proof that it was heard: %+v", p)
+	}
+	if r := service.Requests(); len(r) < 2 || r[0].Voice != "M2" || r[0].Input != "Good morning." {
+		t.Errorf("the service was asked for %+v", r)
+	}
+	h.call("meeting_leave", map[string]any{"meeting_id": id}, nil)
 }

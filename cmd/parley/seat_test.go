@@ -31,7 +31,7 @@ type house struct {
 	data string
 }
 
-func newHouse(t *testing.T) *house {
+func newHouse(t *testing.T, env ...string) *house {
 	t.Helper()
 	need.Browser(t)
 	need.Sound(t)
@@ -47,13 +47,13 @@ func newHouse(t *testing.T) *house {
 	go func() { served <- server.Serve(serving) }()
 	t.Cleanup(func() { stop(); <-served })
 	h := &house{t: t, ctx: ctx, room: server, data: filepath.Join(t.TempDir(), "data")}
-	h.start(models)
+	h.start(models, env...)
 	return h
 }
 
-func (h *house) start(models string) {
+func (h *house) start(models string, env ...string) {
 	h.t.Helper()
-	c, err := startClient(h.ctx, h.data, models, 4)
+	c, err := startClient(h.ctx, h.data, models, 4, env...)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"parley/audio"
 	"parley/meeting"
 	"parley/speech"
+	"parley/speech/settings"
 )
 
 // The bounds of speaking.
@@ -180,6 +181,9 @@ func (v *voice) prepare(ctx context.Context, u meeting.Utterance) (*spoken, erro
 	if u.Lang != "" {
 		r.Lang = u.Lang
 	}
+	if backend := orElse(u.Backend, v.backend); r.Lang == "" && backend == settings.BackendSupertonic {
+		r.Lang = u.Spoken // it speaks many languages; the local voice does not
+	}
 	if u.Model != "" {
 		r.Model = u.Model
 	}
@@ -204,6 +208,13 @@ func (v *voice) prepare(ctx context.Context, u meeting.Utterance) (*spoken, erro
 	s.pieces <- first
 	go s.make(life, clip)
 	return s, nil
+}
+
+func orElse(s, other string) string {
+	if s != "" {
+		return s
+	}
+	return other
 }
 
 // spoken is an utterance on its way: pieces made ahead, pieces played.

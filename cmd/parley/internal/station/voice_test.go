@@ -140,6 +140,24 @@ func TestEachBackendHasItsOwnVoice(t *testing.T) {
 			t.Errorf("%+v was asked for as %+v", c.u, got)
 		}
 	}
+	for _, c := range []struct {
+		u    meeting.Utterance
+		f    *tongue
+		want string
+	}{
+		{meeting.Utterance{Text: "x", Spoken: "de"}, here, ""},
+		{meeting.Utterance{Text: "x", Spoken: "de", Backend: "supertonic"}, there, "de"},
+		{meeting.Utterance{Text: "x", Spoken: "de", Lang: "uk", Backend: "supertonic"}, there, "uk"},
+	} {
+		s, err := v.Prepare(t.Context(), c.u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = s.Close()
+		if got := c.f.asked[len(c.f.asked)-1]; got.Lang != c.want {
+			t.Errorf("%+v was asked for in %q", c.u, got.Lang)
+		}
+	}
 	if _, err := v.Prepare(t.Context(), meeting.Utterance{Text: "x", Backend: "elsewhere"}); speech.KindOf(err) != speech.KindInput {
 		t.Errorf("a backend that is not there: %v", err)
 	}

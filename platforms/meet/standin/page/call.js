@@ -76,7 +76,11 @@ function bar(view, page, hidden) {
   const labelled = page.has('count-in-label');
   const n = view.count ?? view.people.length;
   const counted = n >= 0;
-  const open = name => () => page.set({ panel: page.local.panel === name ? null : name, unread: name === 'chat' ? false : page.local.unread, popup: null, scroll: 0 });
+  const open = name => () => {
+    const panel = page.local.panel === name ? null : name;
+    page.tell('note', { text: panel ? `opened ${panel}` : `closed ${name}` });
+    page.set({ panel, unread: name === 'chat' ? false : page.local.unread, popup: null, scroll: 0 });
+  };
   return h('div', { class: 'Tmb7Fd', css: hidden ? 'bar hidden' : 'bar', key: 'bar' },
     h('div', { css: 'layer', role: 'region', 'aria-label': t('controls'), drop: { 'controls-region': 'aria-label' }, key: 'controls' },
       h('div', { css: 'row', shuffle: true, key: 'row' },

@@ -101,7 +101,11 @@ function bar(view, page, hidden) {
   const mic = !view.self.muted;
   const n = view.count ?? view.people.length;
   const ready = page.ready('leave');
-  const toggle = panel => () => page.set({ panel: page.local.panel === panel ? null : panel, unread: panel === 'chat' ? 0 : page.local.unread });
+  const toggle = name => () => {
+    const panel = page.local.panel === name ? null : name;
+    page.tell('note', { text: panel ? `opened ${panel}` : `closed ${name}` });
+    page.set({ panel, unread: name === 'chat' ? 0 : page.local.unread });
+  };
   const unread = page.local.unread ?? 0;
   const chatLabel = page.local.panel === 'chat' ? t('close_chat') : unread ? t('new_messages', { n: unread }) : t('open_chat');
   const counted = n >= 0;

@@ -167,20 +167,26 @@ func (c *cast) enter(e enter) {
 			return
 		}
 		if g.Connected(ctx) == nil {
-			for ctx.Err() == nil {
-				select {
-				case order := <-p.orders:
-					order(ctx, g)
-				case <-g.Done():
-					cancel()
-				case <-ctx.Done():
-				}
-			}
+			p.live(ctx, g)
 		}
 		if err := g.Leave(); err != nil && c.ctx.Err() == nil {
 			c.log.Error("a person of the stand-in is out of the room", "err", err)
 		}
 	})
+}
+
+// live carries out a person's orders until they are told to leave, or are out of the room.
+func (p *part) live(ctx context.Context, g *guest.Guest) {
+	for {
+		select {
+		case order := <-p.orders:
+			order(ctx, g)
+		case <-g.Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (c *cast) part(voice string) *part {

@@ -8,9 +8,7 @@ import (
 )
 
 // The scenarios that stand for the rest where time is short: `make accept` plays them all.
-var short = []string{
-	"lobby", "open-meeting", "lobby-looks-like-a-call", "denied-by-a-person", "refused-by-google", "the-chat-speaks-of-ends", "gate-notes", "removed",
-}
+var short = []string{"lobby", "lobby-looks-like-a-call", "the-chat-speaks-of-ends", "gate-notes", "removed"}
 
 func TestTheModuleOnItsStandIn(t *testing.T) {
 	platformtest.Scenarios(t, meet.Platform(), Kind(), short...)

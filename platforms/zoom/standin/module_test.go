@@ -8,9 +8,7 @@ import (
 )
 
 // The scenarios that stand for the rest where time is short: `make accept` plays them all.
-var short = []string{
-	"lobby", "open-meeting", "lobby-looks-like-a-call", "denied-by-a-person", "bot-wall", "the-chat-speaks-of-ends", "asked-to-unmute", "removed",
-}
+var short = []string{"lobby", "lobby-looks-like-a-call", "the-chat-speaks-of-ends", "asked-to-unmute", "removed"}
 
 func TestTheModuleOnItsStandIn(t *testing.T) {
 	platformtest.Scenarios(t, zoom.Platform(), Kind(), short...)

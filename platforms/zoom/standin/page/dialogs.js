@@ -17,7 +17,7 @@ const kinds = {
   survey: { words: 'survey', buttons: [['skip', 'close']] },
   unknown: { words: 'unknown_title', text: 'unknown_text', buttons: [['later', 'close'], ['leave_meeting', 'leave']] },
   'sign-in': { words: 'sign_in_to', buttons: [['sign_in_join', 'close']] },
-  'bot-check': { words: 'bot_dialog', shadow: true, buttons: [['leave_meeting', 'leave'], ['got_it', 'close']] },
+  'bot-check': { words: 'bot_dialog', shadow: true, buttons: [['leave_meeting', 'leave'], ['later', 'close']] },
 };
 
 export function dialogs(view, page) {

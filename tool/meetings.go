@@ -126,6 +126,7 @@ type Status struct {
 	Recording        bool    `json:"recording" doc:"Sound is being written now."`
 	RecordingSeconds float64 `json:"recording_seconds" doc:"How much was recorded so far, in seconds."`
 	RecordingState   string  `json:"recording_state,omitempty" doc:"none, writing, ready, deleted."`
+	EvidencePath     string  `json:"evidence_path,omitempty" doc:"The folder of the evidence on the service's machine, once it is written: how it came about, what the page showed, a picture; no chat and no speech. It goes with the recording."`
 	RecordingPath    string  `json:"recording_path,omitempty" doc:"Where the file is on the service's machine; fetch it with recording_get."`
 	RecordingBytes   int64   `json:"recording_bytes,omitempty" doc:"The file's size."`
 	RecordingGapS    float64 `json:"recording_gap_s,omitempty" doc:"Seconds of it that were lost and are silence; 0 is as it should be."`

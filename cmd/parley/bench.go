@@ -32,23 +32,24 @@ type benchOptions struct {
 }
 
 // suites are what parley bench can measure.
-var suites = map[string]func(*bench, context.Context) error{"seat": (*bench).seat, "speak": (*bench).speak}
+var suites = map[string]func(*bench, context.Context) error{"door": (*bench).door, "seat": (*bench).seat, "speak": (*bench).speak}
 
 var benchCommand = &command{
 	name:  "bench",
 	args:  "SUITE [--n N] [--meetings N] [--json]",
-	short: "measures this machine: seat, speak",
+	short: "measures this machine: seat, speak, door",
 	long: `Measures and prints a table with targets. Suite seat: joining, recording, memory and processor time of a
 meeting with two speakers, the sound path, speech recognition, and several meetings at once. Suite speak: from the
 decision to the sound on the sink against an ffmpeg player of the same run, from the last word to our first sound with
-and without a draft, and interruptions. It runs a service of
+and without a draft, and interruptions. Suite door: the way into the stand-ins of Google Meet and Zoom, from the call to
+the lobby, from being let in to the recording, and from an objection to the file being gone. It runs a service of
 its own with real rooms, browsers and voices; nothing stays. Figures depend on what else the machine does: the load
 stands above the table.`,
 	example: "parley bench seat --json > seat.json\nparley bench speak --turns 30",
 	flags: func(fs *flag.FlagSet) any {
 		o := &benchOptions{}
 		fs.BoolVar(&o.json, "json", false, "print one JSON object")
-		fs.IntVar(&o.n, "n", 5, "joins to measure (seat)")
+		fs.IntVar(&o.n, "n", 0, "joins to measure; 0 is 5 for seat, 20 for each platform of door")
 		fs.IntVar(&o.turns, "turns", 30, "turns of each kind to measure (speak)")
 		fs.IntVar(&o.meetings, "meetings", 5, "meetings at once (seat); 0 leaves that part out")
 		return o
@@ -56,7 +57,13 @@ stands above the table.`,
 	run: func(ctx context.Context, env *environment, opts any, args []string) error {
 		o := opts.(*benchOptions)
 		if len(args) != 1 || suites[args[0]] == nil {
-			return fail(exitUsage, "it takes the name of a suite: seat, speak")
+			return fail(exitUsage, "it takes the name of a suite: seat, speak, door")
+		}
+		if o.n == 0 {
+			o.n = map[string]int{"door": 20}[args[0]]
+		}
+		if o.n == 0 {
+			o.n = 5
 		}
 		v, err := loadSettings(nil)
 		if err != nil {

@@ -34,18 +34,26 @@ type check struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
+type doctorOptions struct {
+	json bool
+	live string
+}
+
 var doctorCommand = &command{
 	name:  "doctor",
-	args:  "[--json]",
+	args:  "[--live URL] [--json]",
 	short: "what this machine has, what is missing, and what to do about it",
 	long: `Looks at everything that a meeting needs: programs, system user, display, browser and its sandbox (it starts
 one), sound (it starts a server and plays a tone through it), speech models, disk, data folder. Each line says
 what was found and what to do. It exits with 3 when something is missing without which no meeting can be
-attended; speech is not such a thing, meetings are recorded without it.`,
-	example: "parley doctor",
+attended; speech is not such a thing, meetings are recorded without it. With --live it looks at the lobby of a real
+meeting instead: everything that a join does up to the button, which is not pressed; what the page showed stays in
+a folder that it names.`,
+	example: "parley doctor\nparley doctor --live https://meet.google.com/abc-defg-hij",
 	flags: func(fs *flag.FlagSet) any {
-		o := new(bool)
-		fs.BoolVar(o, "json", false, "print a JSON array")
+		o := &doctorOptions{}
+		fs.BoolVar(&o.json, "json", false, "print JSON")
+		fs.StringVar(&o.live, "live", "", "`link` of a meeting whose lobby is looked at")
 		return o
 	},
 	run: func(ctx context.Context, env *environment, opts any, args []string) error {
@@ -56,7 +64,10 @@ attended; speech is not such a thing, meetings are recorded without it.`,
 		if err != nil {
 			return err
 		}
-		asJSON := *opts.(*bool)
+		asJSON := opts.(*doctorOptions).json
+		if link := opts.(*doctorOptions).live; link != "" {
+			return lookLive(ctx, env, v, link, asJSON)
+		}
 		var all []check
 		bad := 0
 		for _, probe := range []func(context.Context, *settings.Values) []check{

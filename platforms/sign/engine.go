@@ -145,7 +145,7 @@ func (e *Engine) Deadline() time.Time {
 		return time.Time{}
 	}
 	d := e.last.Add(maxSilence)
-	if !same(e.leaning, e.decided) {
+	if !same(e.leaning, e.decided) && !e.needsLook() { // what needs another look is not settled by time
 		if s := e.since.Add(e.holdFor(e.leaning)); s.After(e.last) && s.Before(d) {
 			d = s
 		}
@@ -158,8 +158,7 @@ func (e *Engine) settle(now time.Time) (Decision, bool) {
 	if same(e.leaning, e.decided) {
 		return e.decided, false
 	}
-	costly := e.leaning.Place == meeting.PlaceIn || e.leaning.Place == meeting.PlaceOut || e.decided.Place == meeting.PlaceIn
-	if now.Sub(e.since) < e.holdFor(e.leaning) || (costly && e.looks < 2 && e.leaning.Place != meeting.PlaceUnknown) {
+	if now.Sub(e.since) < e.holdFor(e.leaning) || e.needsLook() {
 		return e.decided, false
 	}
 	e.decided = e.leaning
@@ -169,6 +168,12 @@ func (e *Engine) settle(now time.Time) (Decision, bool) {
 	}
 	e.over = e.decided.Place == meeting.PlaceOut
 	return e.decided, true
+}
+
+// needsLook says that one look is not enough for what this one speaks for: being wrong would be costly.
+func (e *Engine) needsLook() bool {
+	costly := e.leaning.Place == meeting.PlaceIn || e.leaning.Place == meeting.PlaceOut || e.decided.Place == meeting.PlaceIn
+	return costly && e.looks < 2 && e.leaning.Place != meeting.PlaceUnknown
 }
 
 // holdFor is how long a leaning must stand before it is believed.

@@ -15,7 +15,7 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 		Meeting: st.ID, Platform: st.Platform, State: tool.State(st.State), Existing: st.Existing,
 		Reason: st.Reason, HeldBy: st.HeldBy, Breakout: st.Breakout, JoinedAs: st.JoinedAs, Name: st.Name,
 		Recording: st.Recording, RecordingSeconds: st.RecordingSeconds, RecordingState: recordingState(st),
-		RecordingGapS: st.RecordingGapS, RecordingPath: st.RecordingPath, RecordingBytes: st.RecordingBytes,
+		RecordingGapS: st.RecordingGapS, RecordingPath: st.RecordingPath, EvidencePath: st.Evidence, RecordingBytes: st.RecordingBytes,
 		Optout: st.Objected, SpeakerLabels: st.Speakers, Microphone: st.Microphone, Camera: st.Camera,
 		MicOpen: st.MicOpen, MuteError: st.MuteError, HostMuted: st.HostMuted, HandUp: st.HandUp, Speaking: st.Speaking != "",
 		Warnings: st.Warnings, DurationS: st.DurationS, Next: st.Next,

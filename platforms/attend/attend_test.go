@@ -1,0 +1,417 @@
+package attend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bytes"
+
+	"parley/meeting"
+	"parley/platforms"
+	"parley/platforms/attend/attendtest"
+	"parley/platforms/sign"
+)
+
+const testTable = `{"platform": "test", "signs": [
+	{"name": "leave", "kind": "in", "role": "button", "names": {"en": ["Leave"]}},
+	{"name": "chat", "kind": "in", "role": "button", "names": {"en": ["Chat"]}},
+	{"name": "name-field", "kind": "lobby", "selector": "#name"},
+	{"name": "asking", "kind": "waiting", "texts": {"en": ["Asking to be let in"]}},
+	{"name": "captcha", "kind": "challenge", "selector": "iframe", "min_width": 60, "min_height": 60}],
+	"devices": {"microphone": {"on": {"en": ["Mute"]}, "off": {"en": ["Unmute"]}}, "camera": {"on": {"en": ["Stop video"]}, "off": {"en": ["Start video"]}}},
+	"dialogs": [
+		{"name": "tip", "kind": "tip", "texts": {"en": ["A tip"]}, "buttons": {"en": ["Got it"]}},
+		{"name": "gate", "kind": "consent", "texts": {"en": ["taking notes"]}, "buttons": {"en": ["Join now"]}},
+		{"name": "unmute", "kind": "unmute-request", "texts": {"en": ["would like you to unmute"]}, "buttons": {"en": ["Unmute"]}}],
+	"targets": {"microphone": {"role": "button", "names": {"en": ["Mute", "Unmute"]}}, "camera": {"role": "button", "names": {"en": ["Stop video", "Start video"]}}, "dialog": {"selector": "[role=dialog]"},
+		"message": {"selector": "textarea"}, "chat": {"role": "button", "names": {"en": ["Chat"]}}, "send": {"selector": "#send"}, "leave": {"role": "button", "names": {"en": ["Leave"]}}}}`
+
+func module(t *testing.T) Module {
+	t.Helper()
+	table, err := sign.ParseTable([]byte(testTable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Module{Table: table, Read: "() => () => ({})", Chord: "Alt+A", Toolbar: "#bar"}
+}
+
+func open(t *testing.T, m Module, p *attendtest.Page) (*Call, *events) {
+	t.Helper()
+	c, err := Open(t.Context(), m, p, platforms.Link{}, platforms.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &events{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for e := range c.Events() {
+			w.mu.Lock()
+			w.all = append(w.all, e)
+			w.mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() { _ = c.Close(); <-done })
+	return c, w
+}
+
+type events struct {
+	mu  sync.Mutex
+	all []meeting.CallEvent
+}
+
+func of[E meeting.CallEvent](w *events) (out []E) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.all {
+		if v, ok := e.(E); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// microphone is a page whose control only listens to some ways of switching it.
+type microphone struct {
+	mu     sync.Mutex
+	on     bool
+	hidden bool
+	heeds  string // click, page, page-keys, keys
+	asked  []string
+}
+
+func (m *microphone) page() *attendtest.Page {
+	p := attendtest.New()
+	p.Found = func(t platforms.Target) platforms.Found {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !slices.Contains(t.Names, "Mute") {
+			return platforms.Found{}
+		}
+		name := "Unmute"
+		if m.on {
+			name = "Mute"
+		}
+		return platforms.Found{OK: true, Enabled: true, Name: name}
+	}
+	p.OnClick = func(platforms.Target) error { m.try("click"); return nil }
+	p.OnPress = func(string) { m.try("keys") }
+	p.OnRun = func(script string, arg json.RawMessage) any {
+		if !strings.Contains(script, "toolbar") {
+			return nil
+		}
+		if strings.Contains(string(arg), "chord") {
+			m.try("page-keys")
+		} else {
+			m.try("page")
+		}
+		return true
+	}
+	return p
+}
+
+func (m *microphone) try(way string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, way)
+	if way == m.heeds {
+		m.on = !m.on
+	}
+}
+
+func TestTheOrderOfMuting(t *testing.T) {
+	for _, c := range []struct {
+		heeds string
+		want  []string
+		state meeting.Device
+	}{
+		{"click", []string{"click"}, meeting.DeviceOff},
+		{"page", []string{"click", "click", "click", "page"}, meeting.DeviceOff},
+		{"page-keys", []string{"click", "click", "click", "page", "page-keys"}, meeting.DeviceOff},
+		{"keys", []string{"click", "click", "click", "page", "page-keys", "keys"}, meeting.DeviceOff},
+		{"nothing", []string{"click", "click", "click", "page", "page-keys", "keys"}, meeting.DeviceOn},
+	} {
+		t.Run(c.heeds, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &microphone{on: true, heeds: c.heeds}
+				p := m.page()
+				call, _ := open(t, module(t), p)
+				d, err := call.Switch(t.Context(), "microphone", false)
+				if err != nil || d != c.state || !slices.Equal(m.asked, c.want) {
+					t.Errorf("%s %v, by %v", d, err, m.asked)
+				}
+				for i, did := range p.Did() {
+					if strings.HasPrefix(did, "click") && (i == 0 || p.Did()[i-1] != "move the pointer") {
+						t.Errorf("a click without the pointer over the toolbar first: %v", p.Did())
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestWhoMayNotUnmuteIsBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &microphone{heeds: "nothing"}
+		call, _ := open(t, module(t), m.page())
+		if d, err := call.Switch(t.Context(), "microphone", true); err != nil || d != meeting.DeviceBlocked {
+			t.Errorf("%s %v", d, err)
+		}
+	})
+}
+
+func TestNobodyActsOnAMicrophoneThatCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := attendtest.New()
+		p.Found = func(t platforms.Target) platforms.Found {
+			return platforms.Found{OK: slices.Contains(t.Names, "Mute"), Enabled: true, Name: "なに"}
+		}
+		call, _ := open(t, module(t), p)
+		d, err := call.Switch(t.Context(), "microphone", false)
+		if err != nil || d != meeting.DeviceUnknown {
+			t.Errorf("%s %v", d, err)
+		}
+		for _, did := range p.Did() {
+			if strings.HasPrefix(did, "click") || strings.HasPrefix(did, "press") {
+				t.Errorf("did %s", did)
+			}
+		}
+	})
+}
+
+func report(seq int, shown map[string]any, signs ...string) map[string]any {
+	hits := []map[string]any{}
+	for _, s := range signs {
+		hits = append(hits, map[string]any{"sign": s, "text": "words of " + s, "lang": "en"})
+	}
+	return map[string]any{"seq": seq, "hits": hits, "data": shown}
+}
+
+func dialog(id, text string, choices ...string) map[string]any {
+	return map[string]any{"dialogs": []map[string]any{{"id": id, "head": text, "text": text, "choices": choices}}}
+}
+
+func TestADialogIsAnsweredOnceByItsRuleAndThenAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := attendtest.New()
+		_, w := open(t, module(t), p)
+		p.Report(report(1, dialog("d1", "A tip", "Got it")))
+		synctest.Wait()
+		time.Sleep(time.Second)
+		if !slices.Contains(p.Did(), "click got it") || len(of[meeting.SeenDialog](w)) != 0 {
+			t.Fatalf("did %v, told %v", p.Did(), of[meeting.SeenDialog](w))
+		}
+		p.Report(report(2, map[string]any{}))
+		p.Report(report(3, dialog("d2", "A tip", "Got it"))) // the same again, as a new element
+		synctest.Wait()
+		if told := of[meeting.SeenDialog](w); len(told) != 1 || told[0].Kind != sign.DialogUnknown || !told[0].Open {
+			t.Errorf("told %+v", told)
+		}
+	})
+}
+
+func TestAGateIsToldWithItsAcceptingChoiceFirstAndNeverPressed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := attendtest.New()
+		_, w := open(t, module(t), p)
+		p.Report(report(1, dialog("d1", "Gemini is taking notes", "Leave", "Join now"), "leave", "chat"))
+		time.Sleep(time.Minute)
+		told := of[meeting.SeenDialog](w)
+		if len(told) != 1 || told[0].Kind != sign.DialogConsent || told[0].Choices[0] != "Join now" {
+			t.Errorf("told %+v", told)
+		}
+		for _, did := range p.Did() {
+			if strings.HasPrefix(did, "click") {
+				t.Errorf("did %s", did)
+			}
+		}
+	})
+}
+
+func TestAHostsRequestToUnmuteIsTakenUpByWhoWantsToSpeak(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &microphone{heeds: "nothing"}
+		p := m.page()
+		click := p.OnClick
+		p.OnClick = func(tg platforms.Target) error {
+			if tg.Exact && slices.Contains(tg.Names, "Unmute") && tg.Within != "" {
+				m.mu.Lock()
+				m.on = true
+				m.mu.Unlock()
+				return nil
+			}
+			return click(tg)
+		}
+		call, w := open(t, module(t), p)
+		p.Report(report(1, dialog("d1", "The host would like you to unmute", "Stay Muted", "Unmute")))
+		synctest.Wait()
+		if told := of[meeting.SeenDialog](w); len(told) != 1 || told[0].Kind != sign.DialogUnmute || len(m.asked) != 0 {
+			t.Fatalf("told %+v, asked %v", told, m.asked)
+		}
+		if d, err := call.Switch(t.Context(), "microphone", true); err != nil || d != meeting.DeviceOn {
+			t.Errorf("%s %v %v", d, err, p.Did())
+		}
+	})
+}
+
+func message(id, sender, text string, own bool) map[string]any {
+	return map[string]any{"id": id, "sender": sender, "text": text, "own": own}
+}
+
+func TestAMessageIsProvenByItsRowAndByNobodyElses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := attendtest.New()
+		p.Found = func(t platforms.Target) platforms.Found {
+			return platforms.Found{OK: t.Selector == "textarea", Enabled: true}
+		}
+		call, w := open(t, module(t), p)
+		people := []map[string]any{{"id": "1", "name": "Ada"}}
+		p.Report(report(1, map[string]any{"people": people}, "leave", "chat"))
+		time.Sleep(3 * time.Second)
+		for i := range 40 { // a page reports all the time
+			p.Report(report(2+i, map[string]any{"people": people, "messages": []any{message("a", "Ada", "hello", false)}}, "leave", "chat"))
+			time.Sleep(100 * time.Millisecond)
+		}
+		sent := make(chan error, 1)
+		go func() {
+			_, err := call.SendChat(t.Context(), "hello", meeting.Everyone)
+			sent <- err
+		}()
+		time.Sleep(500 * time.Millisecond)
+		p.Report(report(50, map[string]any{"people": people, "messages": []any{message("a", "Ada", "hello", false), message("b", "Ada", "hello", false)}}, "leave", "chat"))
+		synctest.Wait()
+		select {
+		case err := <-sent:
+			t.Fatalf("a message of Ada's was taken for the proof: %v", err)
+		default:
+		}
+		p.Report(report(51, map[string]any{"people": people, "messages": []any{message("b", "Ada", "hello", false), message("c", "", "hello", false)}}, "leave", "chat"))
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		for _, m := range of[meeting.SeenChat](w) {
+			if m.Own != (m.ID == "c") {
+				t.Errorf("%+v", m)
+			}
+		}
+	})
+}
+
+func TestAMessageThatNeverShowsUpIsNotConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := attendtest.New()
+		value := ""
+		p.Found = func(t platforms.Target) platforms.Found {
+			return platforms.Found{OK: t.Selector == "textarea", Enabled: true, Value: value}
+		}
+		call, _ := open(t, module(t), p)
+		p.Report(report(1, map[string]any{}, "leave", "chat"))
+		time.Sleep(3 * time.Second)
+		for want, v := range map[meeting.ChatFailure]string{meeting.ChatNotConfirmed: "", meeting.ChatNotSent: "hello"} {
+			value = v
+			ctx, cancel := timeout(t, 10*time.Second)
+			_, err := call.SendChat(ctx, "hello", meeting.Everyone)
+			cancel()
+			var ce *meeting.ChatError
+			if !errors.As(err, &ce) || ce.Failure != want {
+				t.Errorf("field holds %q: %v, want %s", v, err, want)
+			}
+		}
+	})
+}
+
+func TestACountThatIsNotShownStaysUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := attendtest.New()
+		_, w := open(t, module(t), p)
+		for i := range 40 {
+			p.Report(report(i+1, map[string]any{"people": []map[string]any{{"id": "me", "name": "Us", "self": true}}}, "leave", "chat"))
+			time.Sleep(100 * time.Millisecond)
+		}
+		synctest.Wait()
+		for _, e := range of[meeting.SeenPeople](w) {
+			if e.Count != -1 {
+				t.Errorf("%+v", e)
+			}
+		}
+		if len(of[meeting.SeenPeople](w)) != 1 {
+			t.Errorf("told %d times", len(of[meeting.SeenPeople](w)))
+		}
+	})
+}
+
+func TestLongMessagesGoOutInNumberedParts(t *testing.T) {
+	long := strings.Repeat("One sentence that is said. ", 60)
+	parts := Split(long, 500)
+	if len(parts) < 3 || Split("short", 500)[0] != "short" {
+		t.Fatalf("%d parts", len(parts))
+	}
+	all := ""
+	for i, p := range parts {
+		if len([]rune(p)) > 500 || !strings.HasPrefix(p, fmt.Sprintf("(%d/%d) ", i+1, len(parts))) {
+			t.Errorf("part %d: %d letters, %q", i+1, len([]rune(p)), p[:12])
+		}
+		_, rest, _ := strings.Cut(p, ") ")
+		all += " " + rest
+	}
+	if Fold(all) != Fold(long) {
+		t.Error("something is lost")
+	}
+	if got := Split(strings.Repeat("ä", 1200), 500); len(got) != 3 {
+		t.Errorf("a word without an end: %d parts", len(got))
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	f.Add("a b c", 30)
+	f.Fuzz(func(t *testing.T, text string, n int) {
+		if n < 30 || n > 2000 || len(text) > 5000 || !strings.Contains(text, "") {
+			return
+		}
+		for _, p := range Split(text, n) {
+			if len([]rune(p)) > n+4 { // more than 99 parts have longer numbers
+				t.Errorf("%d letters", len([]rune(p)))
+			}
+		}
+	})
+}
+
+func TestPicturesLeaveOutWhatPeopleWrite(t *testing.T) {
+	shot := image.NewRGBA(image.Rect(0, 0, 100, 50))
+	for i := range shot.Pix {
+		shot.Pix[i] = 255
+	}
+	var raw bytes.Buffer
+	if err := png.Encode(&raw, shot); err != nil {
+		t.Fatal(err)
+	}
+	out, err := paintOver(raw.Bytes(), 50, []rect{{X: 25, Y: 0, W: 25, H: 25}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := png.Decode(bytes.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, _, _, _ := got.At(10, 10).RGBA(); r>>8 != 255 {
+		t.Error("the page itself is painted over")
+	}
+	if r, _, _, _ := got.At(75, 40).RGBA(); r>>8 == 255 {
+		t.Error("the chat can be seen")
+	}
+}
+
+func timeout(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}

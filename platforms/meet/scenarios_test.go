@@ -1,0 +1,29 @@
+package meet
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"parley/platforms/meet/standin"
+	"parley/platforms/platformtest"
+)
+
+// TestScenarios plays the stand-in's scenarios: the symptoms of the field, with what must be made of each. PARLEY_SCENARIOS
+// names those to play ("all", or names divided by commas); without it a selection is played that touches every part.
+func TestScenarios(t *testing.T) {
+	names := selected
+	switch v := os.Getenv("PARLEY_SCENARIOS"); v {
+	case "":
+	case "all":
+		names = nil
+	default:
+		names = strings.Split(v, ",")
+	}
+	platformtest.Scenarios(t, Platform(), standin.Kind(), names...)
+}
+
+var selected = []string{
+	"lobby-looks-like-a-call", "denied-beside-a-badge", "refused-by-google", "sign-in-wall", "gate-notes", "the-chat-speaks-of-ends",
+	"join-here-too", "getting-ready", "device-dialog-twice", "blank-in-the-call", "german-lobby",
+}

@@ -82,7 +82,8 @@ type Drafted struct {
 // DraftReceipt is the answer to a draft.
 type DraftReceipt struct {
 	OK bool `json:"ok"`
-	// Reason is why it was not taken: off, too-long, turn-was-given, channel-closed, meeting-ended, not-attending.
+	// Reason is why it was not taken: off, too-long, turn-was-given, channel-closed, meeting-ended, not-attending,
+	// not-permitted, muted-by-host, microphone-blocked.
 	Reason string `json:"reason,omitempty"`
 	// Sentence is what will be said when the turn comes; empty when the draft was cleared.
 	Sentence string `json:"sentence,omitempty"`

@@ -272,6 +272,10 @@ func (m *Machine) draft(id string, d wire.Draft) *wire.Error {
 	if e := m.maySpeak(); e != nil {
 		return e
 	}
+	if m.mic.hostMuted && d.Text != "" {
+		m.answer(id, wire.Answer{Draft: &wire.Drafted{Reason: channel.ReasonHostMuted}})
+		return nil
+	}
 	m.floorStep(turn.Draft{ID: id, Text: d.Text, Ready: d.Ready, ForTurn: transcript.Seq(d.ForTurn)})
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"parley/meeting/wire"
+	"parley/turn"
 )
 
 // Times of the microphone.
@@ -252,6 +253,7 @@ func (m *Machine) mutedByHost() {
 	mc := &m.mic
 	mc.hostMuted = true
 	mc.hold, mc.linger, mc.armed = time.Time{}, time.Time{}, time.Time{}
+	m.floorStep(turn.Draft{}) // it would be said to nobody
 	if m.voice.wantsMic() {
 		m.hush("host-mute")
 	}

@@ -292,7 +292,8 @@ func fair(t *testing.T, k standin.Kind, s standin.Scenario, m standin.Mutation) 
 		}
 	}
 	if slices.Contains(x.Places(), "out") && seen[screenWords(s)] == nil {
-		x.Place, x.Reasons = "out|unknown|waiting|lobby", nil
+		// Nothing is waited for, so it is watched for a while instead.
+		x.Place, x.Reasons, x.HoldMS = "out|unknown|waiting|lobby", nil, max(x.HoldMS, 12000)
 	}
 	return x
 }

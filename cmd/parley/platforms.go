@@ -6,12 +6,14 @@ import (
 	"parley/internal/settings"
 	"parley/platforms"
 	"parley/platforms/livekit"
+	"parley/platforms/meet"
 	roommodule "parley/platforms/room"
+	"parley/platforms/zoom"
 )
 
 // platformModules is every platform that this program can attend.
 func platformModules() platforms.List {
-	return platforms.List{roommodule.Platform(), livekit.Platform()}
+	return platforms.List{roommodule.Platform(), livekit.Platform(), meet.Platform(), zoom.Platform()}
 }
 
 // door finds whose a link is, by the hosts that the settings name.

@@ -29,6 +29,8 @@ type aimed struct {
 	element
 	about
 	x, y float64
+	// cover names what lies over the point, where that is allowed.
+	cover string
 	// native tells that it is an option of a native list, which no click reaches.
 	native bool
 }
@@ -41,7 +43,10 @@ type aimOptions struct {
 	disabled bool
 	// unwatched leaves the watch that another element has.
 	unwatched bool
-	ready     string // what the element has to become, for errors; empty means "clickable"
+	// anyway takes a point that something else covers: what is dragged may cover its goal, and an outline is hit on its
+	// line only.
+	anyway bool
+	ready  string // what the element has to become, for errors; empty means "clickable"
 }
 
 // aim waits until the element can be hit.
@@ -70,7 +75,7 @@ func (s *seeker) aim(ctx context.Context, o aimOptions) (aimed, error) {
 		got, err := s.aimOnce(ctx, e, o)
 		switch {
 		case err == nil && got.Problem == "" && got.Miss.Why == "":
-			a := aimed{element: element{e.frame, got.ID}, about: got.about, x: got.X, y: got.Y, native: got.Native}
+			a := aimed{element: element{e.frame, got.ID}, about: got.about, x: got.X, y: got.Y, cover: got.Cover, native: got.Native}
 			if a.native {
 				return a, nil
 			}
@@ -126,10 +131,11 @@ type aimAnswer struct {
 	X      float64 `json:"x"`
 	Y      float64 `json:"y"`
 	Native bool    `json:"native"`
+	Cover  string  `json:"cover"`
 }
 
 func (s *seeker) aimOnce(ctx context.Context, e element, o aimOptions) (got aimAnswer, err error) {
-	arg := map[string]any{"id": e.id, "ms": min(s.left(), slice).Milliseconds(), "disabledToo": o.disabled, "watch": !o.unwatched, "field": s.field, "options": s.options}
+	arg := map[string]any{"id": e.id, "ms": min(s.left(), slice).Milliseconds(), "disabledToo": o.disabled, "watch": !o.unwatched, "anyway": o.anyway, "field": s.field, "options": s.options}
 	if e.id == 0 {
 		arg["q"] = s.query()
 	} else {

@@ -150,37 +150,11 @@ func (s *seeker) dropPoint(ctx context.Context, a aimed, to *seeker, o DragOptio
 	if to == nil {
 		return a.x + o.By[0], a.y + o.By[1], nil, nil
 	}
-	// Under a drag that the mouse alone makes, the thing dragged may cover its goal.
-	t, err := to.aimAnyway(ctx, aimOptions{at: o.ToAt, ready: "a place to drop on", disabled: true, unwatched: true})
+	t, err := to.aim(ctx, aimOptions{at: o.ToAt, ready: "a place to drop on", disabled: true, unwatched: true, anyway: true})
 	if err != nil {
 		return 0, 0, nil, err
 	}
 	return t.x, t.y, &t, nil
-}
-
-// aimAnyway is aim for what may be covered by the hand itself.
-func (s *seeker) aimAnyway(ctx context.Context, o aimOptions) (aimed, error) {
-	short := *s
-	short.until = time.Now().Add(min(s.left(), slice))
-	t, err := short.aim(ctx, o)
-	if err == nil || s.at == nil {
-		return t, err
-	}
-	var mid *struct {
-		X float64 `json:"x"`
-		Y float64 `json:"y"`
-	}
-	if e := s.at.run(ctx, "(id, k) => k.middle(id)", s.at.id, &mid); e != nil || mid == nil {
-		return aimed{}, err
-	}
-	if o.at != nil {
-		return aimed{}, err
-	}
-	x, y, way, e := outward(ctx, s.at.frame, mid.X, mid.Y)
-	if e != nil || way.Problem != "" {
-		return aimed{}, err
-	}
-	return aimed{element: *s.at, x: x, y: y}, nil
 }
 
 // dropped carries what the page wants dragged to its goal and lets it go there.

@@ -48,6 +48,20 @@ func TestDraggingWithThePagesOwnDragAndDrop(t *testing.T) {
 	}
 }
 
+func TestAHiddenCheckboxIsWorkedThroughItsLabel(t *testing.T) {
+	s := page(t, logs+`<label><input id=c type=checkbox style="display:none" onchange="log(this.checked)"> Fancy</label>`)
+	for _, v := range []string{"true", "true", "false"} {
+		must(t, s, func(ctx context.Context, p *browser.Page) (act.Done, error) {
+			list, err := act.Fill(ctx, p, []act.Field{{Field: css("#c"), Value: v}}, false, short)
+			if err == nil {
+				err = list[0].Err
+			}
+			return act.Done{}, err
+		})
+	}
+	says(t, s, "true false")
+}
+
 func scroll(t *testing.T, s *browser.Session, l locate.Locator, o act.ScrollOptions) act.Scrolled {
 	t.Helper()
 	var d act.Scrolled

@@ -194,7 +194,15 @@
 	// take says where the element can be hit now, or what stands in the way.
 	const take = async (el, a) => {
 		if (!el.isConnected) return { problem: 'gone' };
-		if (!visible(el)) return { problem: 'hidden', by: whyHidden(el) };
+		if (!visible(el)) {
+			// A hidden box whose label is what people see and click.
+			const l = el.labels && !disabled(el) && [...el.labels].find(visible);
+			if (!l || a.at) return { problem: 'hidden', by: whyHidden(el) };
+			scrolled(l, find.box(l));
+			await frame();
+			for (const [x, y] of points(l)) if (inside(hitAt(x, y, l), l)) return { x, y };
+			return { problem: 'covered', by: brief(hitAt(...points(l)[0], l)) };
+		}
 		if (!a.disabledToo && disabled(el)) return { problem: 'disabled', by: brief(el) };
 		let b = find.box(el);
 		if (scrolled(el, b) || moving(el)) {
@@ -223,6 +231,7 @@
 			scrolled(l, find.box(l));
 			for (const [x, y] of points(l)) { const hit = hitAt(x, y, l); if (inside(hit, l) && !(hit.closest('a[href], button') && inside(hit.closest('a[href], button'), l))) return { x, y }; }
 		}
+		if (a.anyway) for (const [x, y] of list) if (x >= 0 && y >= 0 && x < innerWidth && y < innerHeight) return { x, y, cover: cover ? brief(cover) : '' };
 		if (!cover) return { problem: 'outside', by: brief(el) };
 		if (inside(el, cover) && getComputedStyle(el).pointerEvents === 'none') return { problem: 'through', by: brief(cover) };
 		return { problem: 'covered', by: brief(cover) };
@@ -244,7 +253,7 @@
 			if (!a.q && !el.isConnected) return { problem: 'gone' };
 			if (el.tagName === 'OPTION' || el.tagName === 'OPTGROUP') return { id, native: true, ...describe(id) };
 			why = await take(el, a);
-			if (!why.problem) { if (a.watch !== false) arm(id); return { id, x: why.x, y: why.y, ...describe(id) }; }
+			if (!why.problem) { if (a.watch !== false) arm(id); return { id, x: why.x, y: why.y, cover: why.cover || '', ...describe(id) }; }
 			if (performance.now() >= end) return { ...why, id };
 			await sleep(Math.min(80, Math.max(1, end - performance.now())));
 		}

@@ -261,7 +261,7 @@ func init() {
 		name := in(b.query(), `Select (\w+) with`)[0]
 		b.typeIn("#col", colours[name])
 		b.press("Tab")
-		submit(b)
+		b.call("press", args{"selector": "#subbtn", "key": "Enter"})
 	}, "use-colorwheel")
 	solve(func(b *bench) {
 		for range 10 {
@@ -307,16 +307,15 @@ func shape(what string, b *bench) string {
 		}
 		return s
 	}
-	text := big("text", "font-size", map[string]string{"large": "20px", "small": "15px"})
-	rect := big("rect", "width", map[string]string{"large": "20", "small": "15"})
-	circle := big("circle", "r", map[string]string{"large": "10", "small": "7.5"})
-	triangle := big("polygon", "data-none", nil)
-	if size != "" { // a triangle's size stands in its points only: its sides are 20 or 15 long
-		triangle = "polygon"
-		if colour != "" {
-			triangle += "[fill=" + colour + "]"
-		}
-		triangle += map[string]string{"large": ":not([points*='7.5'])", "small": "[points*='.5']"}[size]
+	text := big("text", "font-size", map[string]string{"large": "20px", "small": "10px"})
+	rect := big("rect", "width", map[string]string{"large": "20", "small": "10"})
+	circle := big("circle", "r", map[string]string{"large": "10", "small": "5"})
+	triangle := "polygon"
+	if colour != "" {
+		triangle += "[fill=" + colour + "]"
+	}
+	if size != "" { // a triangle's size stands in its corners only
+		triangle += map[string]string{"large": ":not([points*='5,'])", "small": "[points*='5,']"}[size]
 	}
 	switch strings.TrimSuffix(kind, "s") {
 	case "circle":

@@ -167,6 +167,9 @@ func (b *bench) picture(selector string) image.Image {
 	got := b.call("screenshot", args{"selector": selector, "format": "png"})
 	for _, c := range got.Images {
 		img, err := png.Decode(bytes.NewReader(c.Data))
+		if dir := os.Getenv("MINIWOB_PICTURES"); dir != "" {
+			_ = os.WriteFile(filepath.Join(dir, strconv.Itoa(int(time.Now().UnixNano()))+".png"), c.Data, 0o644)
+		}
 		if err == nil {
 			return img
 		}
@@ -233,11 +236,10 @@ func (b *bench) reward() (r float64, ok bool) {
 func (b *bench) attempt(task string, solve func(*bench)) (why string) {
 	defer func() {
 		if x := recover(); x != nil {
-			g, ok := x.(gaveUp)
-			if !ok {
-				panic(x)
+			why = fmt.Sprint(x) // a solver that met what it does not know
+			if g, ok := x.(gaveUp); ok {
+				why = g.why
 			}
-			why = g.why
 			if r, ok := b.reward(); ok && r > 0 {
 				why = ""
 			}

@@ -25,10 +25,10 @@ test: setup ## all tests
 	@$(GO) vet ./...
 	@scripts/test
 
-accept: setup ## what takes long: a bare machine, the MCP conformance suite, LiveKit, races
+accept: setup ## what takes long: a bare machine, the MCP conformance suite, LiveKit, MiniWoB++, races
 	@$(GO) test -race -p 1 -timeout 60m ./...
 	@PARLEY_TEST_KILLS=200 $(GO) test -timeout 30m ./meeting/keeper
-	@$(GO) test -tags accept -p 1 -timeout 30m ./mcp/conformance ./platforms/livekit
+	@$(GO) test -tags accept -p 1 -timeout 30m ./mcp/conformance ./platforms/livekit ./tool/browse/miniwob
 	@scripts/accept-bare
 
 lint: ## linters, licences and known vulnerabilities of dependencies; what cannot be had is skipped visibly

@@ -53,4 +53,16 @@ func TestTasks(t *testing.T) {
 }
 
 // unsolved says why a task has no solver.
-var unsolved = map[string]string{}
+var unsolved = map[string]string{
+	"bisect-angle":      "asks for geometry in a picture of lines",
+	"chase-circle":      "asks to follow a moving circle with the mouse at every moment; each call of a tool is one place",
+	"click-pie":         "its menu opens with an animation of its library, and its parts are drawn over each other",
+	"click-pie-nodelay": "its menu opens with an animation of its library, and its parts are drawn over each other",
+	"count-sides":       "asks to count the corners of a polygon in a picture",
+	"daily-calendar":    "asks to drag out a span of time in a calendar without texts to go by",
+	"drag-cube":         "asks to turn a cube by drags whose effect shows in its picture only",
+	"draw-circle":       "asks to draw a circle with the mouse; drag goes straight",
+	"hot-cold":          "asks to search an area by colours that change under the mouse",
+	"right-angle":       "asks for geometry in a picture of lines",
+	"text-editor":       "asks to mark a word in an editor; there is no tool that marks text",
+}

@@ -7,6 +7,7 @@ import (
 	"image"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // What only shows in pictures is read from pictures.
@@ -45,7 +46,7 @@ func blobs(img image.Image, dark func(r, g, b int) bool, least int) (list [][3]i
 			}
 			n++
 			x0, y0, x1, y1 = min(x0, x), min(y0, y), max(x1, x), max(y1, y)
-			for _, d := range [][2]int{{1, 0}, {-1, 0}, {0, 1}, {0, -1}} {
+			for _, d := range [][2]int{{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {1, -1}, {-1, 1}, {-1, -1}} {
 				if nx, ny := x+d[0], y+d[1]; nx >= 0 && ny >= 0 && nx < w && ny < h && !seen[ny*w+nx] {
 					queue = append(queue, ny*w+nx)
 				}
@@ -79,7 +80,7 @@ func init() {
 		submit(b)
 	}, "click-shades")
 	solve(func(b *bench) {
-		ring := blobs(b.picture("#area svg"), black, 40)
+		ring := blobs(b.picture("#area svg"), func(r, g, b int) bool { return r+g+b < 500 }, 60)
 		b.clickAt("#area svg", float64(ring[0][0]), float64(ring[0][1]))
 		submit(b)
 	}, "circle-center")
@@ -89,12 +90,37 @@ func init() {
 		submit(b)
 	}, "find-midpoint")
 	solve(func(b *bench) {
-		name := quotedIn(b.query())[0]
-		b.clicks("#divWheel")
-		label := fmt.Sprintf("#divWheel text:text-is(%q)", name)
-		b.wait(label)
-		b.clicks(label)
-	}, "click-pie", "click-pie-nodelay")
+		dot := blobs(b.picture("svg"), func(r, g, b int) bool { return r+g+b < 600 }, 8)[0]
+		d := []float64{0, 60}
+		if strings.Contains(b.query(), "horizontal") {
+			d = []float64{60, 0}
+		}
+		b.call("drag", args{"selector": "svg", "from_at": []float64{float64(dot[0]) - d[0]/2, float64(dot[1]) - d[1]/2}, "by": d})
+		submit(b)
+	}, "draw-line")
+	solve(func(b *bench) {
+		var order []int
+		lit, since := 0, time.Now()
+		for time.Since(since) < 1500*time.Millisecond {
+			now := 0
+			for i := 1; i <= 4; i++ {
+				if b.has(fmt.Sprintf("#button-%d.push", i)) {
+					now = i
+					break
+				}
+			}
+			if now != 0 {
+				since = time.Now()
+				if now != lit {
+					order = append(order, now)
+				}
+			}
+			lit = now
+		}
+		for _, i := range order {
+			b.clicks(fmt.Sprintf("#button-%d", i))
+		}
+	}, "simon-says")
 
 	tags := map[string]string{"circles": "circle", "rectangles": "rect:not(#shape-container)", "triangles": "polygon"}
 	solve(func(b *bench) {

@@ -272,7 +272,7 @@ type ListenArgs struct {
 	Since   int64    `json:"since,omitempty" arg:"min=0" doc:"The same as cursor, without turns: for following a meeting rather than talking in it."`
 	Timeout float64  `json:"timeout_sec,omitempty" arg:"min=0,max=50,default=25" doc:"The same as wait_s."`
 	Kinds   []string `json:"kinds,omitempty" arg:"max=20,enum=state|question|chat|optout|announce|people|transcript|transcript-stopped|turn|turn-extended|interrupted|speech|mic-open|fault|rejoined|ended" doc:"Only these kinds. Default: all, with transcript or turn as turns says."`
-	Partial bool     `json:"partials,omitempty" doc:"Also give unfinished speech."`
+	Partial bool     `json:"partials,omitempty" doc:"Also give unfinished speech that comes while this waits, the newest only."`
 	Limit   int      `json:"limit,omitempty" arg:"min=1,max=500,default=100" doc:"How many events at most."`
 }
 
@@ -539,7 +539,7 @@ func (a ListenArgs) Wants(e Event) bool {
 		return slices.Contains(a.Kinds, string(e.Kind))
 	}
 	turns := a.Turns != nil && *a.Turns
-	return !(e.Kind == EventTurn && !turns) && !(e.Kind == EventTranscript && turns)
+	return !(e.Kind == EventTurn && !turns) && !(e.Kind == EventTranscript && turns && !e.Partial())
 }
 
 func (a SpeakArgs) wait() time.Duration {

@@ -93,6 +93,18 @@ func TestListeningToTalkGivesTurns(t *testing.T) {
 	}
 }
 
+func TestUnfinishedSpeechComesBesideTurns(t *testing.T) {
+	m, id, call := talking(t)
+	h, _ := call("meeting_listen", fmt.Sprintf(`{"meeting_id":%q,"cursor":0,"wait_s":0}`, id))
+	m.Mumble(id, "What is")
+	m.Say(id, "Ada", "What is new?")
+	for args, want := range map[string]string{`"partials":true`: "transcript turn", `"partials":false`: "turn", `"partials":true,"turns":false`: "transcript transcript"} {
+		if got, _ := call("meeting_listen", fmt.Sprintf(`{"meeting_id":%q,"cursor":%v,%s}`, id, h["cursor"], args)); kinds(got) != want {
+			t.Errorf("%s: %s", args, kinds(got))
+		}
+	}
+}
+
 func TestWaitSWaits(t *testing.T) {
 	m, id, call := talking(t)
 	h, _ := call("meeting_listen", fmt.Sprintf(`{"meeting_id":%q,"cursor":0,"wait_s":0}`, id))

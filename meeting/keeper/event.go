@@ -47,6 +47,9 @@ type eventLog struct {
 	chat   []Message
 	lost   int64 // chat messages that were pushed out
 	told   int   // messages of the channel whose words are kept
+	// unfinished is the last unfinished transcript, and partials how many there were: for who listens right now.
+	unfinished *Event
+	partials   int64
 }
 
 // bareMessages drops the words of the oldest messages over the bound.
@@ -62,7 +65,14 @@ func (l *eventLog) bareMessages() {
 // add numbers an event and remembers it.
 func (l *eventLog) add(ev *Event) {
 	if ev.Partial() {
+		if ev.Report.Transcript != nil {
+			now := *ev
+			l.unfinished, l.partials = &now, l.partials+1
+		}
 		return
+	}
+	if ev.Report.Transcript != nil {
+		l.unfinished = nil // it is finished, or somebody else goes on
 	}
 	l.next++
 	ev.Cursor = l.next
@@ -113,7 +123,7 @@ func (l *eventLog) since(cursor int64, limit int) (events []Event, missed bool) 
 
 // forgetText removes what people said from what is remembered.
 func (l *eventLog) forgetText() {
-	l.told = 0
+	l.told, l.unfinished = 0, nil
 	for i := range l.events {
 		l.events[i].Report.Message = nil
 		if t := l.events[i].Report.TurnExtended; t != nil {
@@ -146,6 +156,16 @@ type Heard struct {
 // Listen gives the events of a meeting after a cursor (0: from the beginning), at most limit of them (0: all). Where
 // there are none it waits for one, at most for wait. The text of a transcript is in its file.
 func (k *Keeper) Listen(ctx context.Context, t tenant.ID, id string, cursor int64, limit int, wait time.Duration) (Heard, error) {
+	return k.listen(ctx, t, id, cursor, limit, wait, false)
+}
+
+// ListenLive does the same and gives an unfinished transcript, too, where one comes while it waits: the newest, behind
+// the other events, and without a cursor of its own.
+func (k *Keeper) ListenLive(ctx context.Context, t tenant.ID, id string, cursor int64, limit int, wait time.Duration) (Heard, error) {
+	return k.listen(ctx, t, id, cursor, limit, wait, true)
+}
+
+func (k *Keeper) listen(ctx context.Context, t tenant.ID, id string, cursor int64, limit int, wait time.Duration, live bool) (Heard, error) {
 	a := k.find(t, id)
 	if a == nil {
 		s, err := k.Status(ctx, t, id)
@@ -158,15 +178,22 @@ func (k *Keeper) Listen(ctx context.Context, t tenant.ID, id string, cursor int6
 		return Heard{Next: cursor, Missed: true, Over: true}, nil
 	}
 	var h Heard
+	seen := int64(-1)
 	look := func() bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
+		if seen < 0 {
+			seen = a.log.partials
+		}
 		h.Events, h.Missed = a.log.since(cursor, limit)
 		h.Next = cursor
 		if n := len(h.Events); n > 0 {
 			h.Next = h.Events[n-1].Cursor
 		}
 		h.Over = a.gone && h.Next >= a.log.next
+		if live && a.log.unfinished != nil && a.log.partials > seen && !h.Over {
+			h.Events = append(h.Events, *a.log.unfinished)
+		}
 		return len(h.Events) > 0 || h.Over
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)

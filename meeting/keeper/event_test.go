@@ -4,9 +4,12 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/meeting/wire"
+	"parley/store"
+	"parley/tenant"
 	"parley/transcript"
 )
 
@@ -188,4 +191,47 @@ func TestTheBeginningOfAConversationIsNotLost(t *testing.T) {
 	if len(w.queue) != 2 || w.queue[0].Report.Channel == nil || w.queue[1].Cursor != 3 {
 		t.Errorf("the queue is %+v", w.queue)
 	}
+}
+
+func TestUnfinishedSpeechIsForThoseWhoListenNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &attendance{changed: make(chan struct{}), row: store.Meeting{ID: "m1", Tenant: "me"}}
+		k := &Keeper{byID: map[string]*attendance{"m1": a}}
+		say := func(ev Event) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.note(ev.Report)
+		}
+		say(partial()) // before anybody listened
+		heard := func(listen func(context.Context, tenant.ID, string, int64, int, time.Duration) (Heard, error), meanwhile func()) Heard {
+			t.Helper()
+			got := make(chan Heard)
+			go func() {
+				h, err := listen(t.Context(), "me", "m1", 0, 10, time.Minute)
+				if err != nil {
+					t.Error(err)
+				}
+				got <- h
+			}()
+			synctest.Wait()
+			meanwhile()
+			return <-got
+		}
+		if h := heard(k.ListenLive, func() { say(partial()) }); len(h.Events) != 1 || !h.Events[0].Partial() || h.Events[0].Report.Transcript.Segment.Text != "secret" || h.Next != 0 {
+			t.Errorf("%+v", h)
+		}
+		if h := heard(k.ListenLive, func() {}); len(h.Events) != 0 {
+			t.Errorf("it is told twice: %+v", h)
+		}
+		if h := heard(k.Listen, func() { say(partial()) }); len(h.Events) != 0 {
+			t.Errorf("nobody asked for it: %+v", h)
+		}
+		if h := heard(k.ListenLive, func() { say(final(1)) }); len(h.Events) != 1 || h.Events[0].Partial() || h.Next != 1 {
+			t.Errorf("%+v", h)
+		}
+		say(partial())
+		if a.log.forgetText(); a.log.unfinished != nil {
+			t.Error("its words were not forgotten")
+		}
+	})
 }

@@ -57,8 +57,12 @@ func (s *Seat) List(ctx context.Context, t tenant.ID, a tool.ListArgs) (tool.Lis
 func (s *Seat) Listen(ctx context.Context, t tenant.ID, a tool.ListenArgs) (tool.Heard, error) {
 	cursor, until := a.Since, time.Now().Add(time.Duration(a.Timeout*float64(time.Second)))
 	out := tool.Heard{Meeting: a.Meeting, Events: []tool.Event{}, Next: cursor}
+	listen := s.o.Keeper.Listen
+	if a.Partial {
+		listen = s.o.Keeper.ListenLive
+	}
 	for {
-		heard, err := s.o.Keeper.Listen(ctx, t, a.Meeting, cursor, a.Limit, max(0, time.Until(until)))
+		heard, err := listen(ctx, t, a.Meeting, cursor, a.Limit, max(0, time.Until(until)))
 		if err != nil {
 			return tool.Heard{}, s.fail(err, a.Meeting)
 		}

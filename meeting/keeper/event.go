@@ -223,7 +223,10 @@ func (k *Keeper) Chat(ctx context.Context, t tenant.ID, id string, since int64, 
 
 // Watch gives the events of all meetings from now on, until ctx ends or the keeper is shut down; then the channel is
 // closed. The first watcher also gets what was told before it came. Its queue holds 1024: a reader that does not keep up loses partials first, then the oldest; Lost counts them.
-func (k *Keeper) Watch(ctx context.Context) <-chan Event { return k.hub.watch(ctx) }
+func (k *Keeper) Watch(ctx context.Context) <-chan Event { return k.hub.watch(ctx, true) }
+
+// Converse is Watch for whoever carries conversations: what was told before it came waits for a Watch.
+func (k *Keeper) Converse(ctx context.Context) <-chan Event { return k.hub.watch(ctx, false) }
 
 // Lost is how many events watchers did not get because they were too slow.
 func (k *Keeper) Lost() int64 {
@@ -248,7 +251,7 @@ type watcher struct {
 	quit  bool
 }
 
-func (h *hub) watch(ctx context.Context) <-chan Event {
+func (h *hub) watch(ctx context.Context, early bool) <-chan Event {
 	out := make(chan Event)
 	w := &watcher{ready: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -256,7 +259,7 @@ func (h *hub) watch(ctx context.Context) <-chan Event {
 		h.watchers = map[*watcher]bool{}
 	}
 	w.quit = h.closed
-	if !h.begun {
+	if early && !h.begun {
 		h.begun, w.queue, h.early = true, h.early, nil
 	}
 	h.watchers[w] = true

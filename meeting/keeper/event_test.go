@@ -97,7 +97,7 @@ func TestWatchersThatAreSlow(t *testing.T) {
 	var h hub
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	ch := h.watch(ctx)
+	ch := h.watch(ctx, true)
 	h.publish(chatEvent(0)) // taken by the goroutine, which waits with it
 	time.Sleep(10 * time.Millisecond)
 	for i := 1; i <= listenBound; i++ {
@@ -136,7 +136,8 @@ func TestWatchersThatAreSlow(t *testing.T) {
 func TestTheFirstWatcherHearsWhatCameBefore(t *testing.T) {
 	var h hub
 	h.publish(chatEvent(1))
-	a, b := h.watch(t.Context()), h.watch(t.Context())
+	c := h.watch(t.Context(), false) // of conversations: it takes nothing away
+	a, b := h.watch(t.Context(), true), h.watch(t.Context(), true)
 	h.publish(chatEvent(2))
 	h.close()
 	read := func(ch <-chan Event) (s string) {
@@ -145,8 +146,8 @@ func TestTheFirstWatcherHearsWhatCameBefore(t *testing.T) {
 		}
 		return s
 	}
-	if x, y := read(a), read(b); x != "12" || y != "2" {
-		t.Errorf("%q, %q", x, y)
+	if x, y, z := read(a), read(b), read(c); x != "12" || y != "2" || z != "2" {
+		t.Errorf("%q, %q, %q", x, y, z)
 	}
 }
 

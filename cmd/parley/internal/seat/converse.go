@@ -19,7 +19,7 @@ const publishTime = 2 * time.Second
 
 // Converse gives the conversations of all tenants.
 func (s *Seat) Converse(ctx context.Context) <-chan channel.Update {
-	in := s.o.Keeper.Watch(ctx)
+	in := s.o.Keeper.Converse(ctx)
 	out := make(chan channel.Update) // the queue is the keeper's
 	go func() {
 		defer close(out)

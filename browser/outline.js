@@ -240,7 +240,8 @@
 			line = '';
 			if (text) { emit(mark + text, indent); mark = ''; }
 		};
-		const add = (token) => { if (line && !line.endsWith(' ')) line += ' '; line += token + ' '; };
+		let token = false; // the line ends with what can be worked: no bar is needed to tell what follows from it
+		const add = (t) => { if (line && !line.endsWith(' ')) line += ' '; line += t + ' '; token = true; };
 		const over = () => {
 			if (out.cut) return true;
 			if (++out.nodes > MAX_NODES) out.cut = 'nodes';
@@ -271,6 +272,7 @@
 				if (t.length > 20000 && !wanted) { out.long = (out.long || 0) + t.length - 20000; t = t.slice(0, 20000); }
 				t = clean(t);
 				if (line.length > 4000) flush();
+				if (t !== ' ') token = false;
 				if (t === ' ') { if (line && !line.endsWith(' ')) line += ' '; } else line += line.endsWith(' ') && t[0] === ' ' ? t.slice(1) : t;
 				return;
 			}
@@ -359,7 +361,8 @@
 				flat++;
 				for (const c of kids(n)) {
 					if (c.nodeType !== 1) { visit(c, pointer, depth + 1); continue; }
-					line = line.trimEnd() + (line ? ' | ' : '| ');
+					line = line.trimEnd() + (!line ? '| ' : token ? ' ' : ' | ');
+					token = false;
 					visit(c, pointer, depth + 1);
 				}
 				flat--;

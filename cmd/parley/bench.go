@@ -29,15 +29,17 @@ type benchOptions struct {
 	n        int
 	meetings int
 	turns    int
+	rivals   string
+	nodes    int
 }
 
 // suites are what parley bench can measure.
-var suites = map[string]func(*bench, context.Context) error{"door": (*bench).door, "seat": (*bench).seat, "speak": (*bench).speak}
+var suites = map[string]func(*bench, context.Context) error{"door": (*bench).door, "seat": (*bench).seat, "speak": (*bench).speak, "mcp": (*bench).mcp}
 
 var benchCommand = &command{
 	name:  "bench",
-	args:  "SUITE [--n N] [--meetings N] [--json]",
-	short: "measures this machine: seat, speak, door",
+	args:  "SUITE [--n N] [--meetings N] [--rivals DIR] [--json]",
+	short: "measures this machine: seat, speak, door, mcp",
 	long: `Measures and prints a table with targets. Suite seat: joining, recording, memory and processor time of a
 meeting with two speakers, the sound path, speech recognition, and several meetings at once. Suite speak: from the
 decision to the sound on the sink against an ffmpeg player of the same run, from the last word to our first sound with
@@ -51,13 +53,15 @@ stands above the table.`,
 		fs.BoolVar(&o.json, "json", false, "print one JSON object")
 		fs.IntVar(&o.n, "n", 0, "joins to measure; 0 is 5 for seat, 20 for each platform of door")
 		fs.IntVar(&o.turns, "turns", 30, "turns of each kind to measure (speak)")
+		fs.StringVar(&o.rivals, "rivals", "rivals", "folder with the node_modules of other servers (mcp)")
+		fs.IntVar(&o.nodes, "nodes", 2000, "elements of the page (mcp)")
 		fs.IntVar(&o.meetings, "meetings", 5, "meetings at once (seat); 0 leaves that part out")
 		return o
 	},
 	run: func(ctx context.Context, env *environment, opts any, args []string) error {
 		o := opts.(*benchOptions)
 		if len(args) != 1 || suites[args[0]] == nil {
-			return fail(exitUsage, "it takes the name of a suite: seat, speak, door")
+			return fail(exitUsage, "it takes the name of a suite: seat, speak, door, mcp")
 		}
 		if o.n == 0 {
 			o.n = map[string]int{"door": 20}[args[0]]
@@ -69,7 +73,7 @@ stands above the table.`,
 		if err != nil {
 			return err
 		}
-		if !modelsThere(v) {
+		if args[0] != "mcp" && !modelsThere(v) {
 			return fail(exitMissing, "the speech models are missing: parley models fetch")
 		}
 		dir, err := os.MkdirTemp("", "parley-bench-")

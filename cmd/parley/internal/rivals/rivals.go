@@ -63,6 +63,7 @@ type subject struct {
 	cs      *mcp.ClientSession
 	process *exec.Cmd
 	session string
+	page    *int
 	samples Samples
 }
 
@@ -138,6 +139,9 @@ func (s *subject) call(ctx context.Context, tool string, args map[string]any) (s
 	defer cancel()
 	if s.session != "" {
 		args["session"] = s.session
+	}
+	if s.page != nil {
+		args["pageId"] = *s.page
 	}
 	r, err := s.cs.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
@@ -317,6 +321,7 @@ func others(o Options) []*subject {
 	if program := at("chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js"); exists(program) {
 		out = append(out, &subject{
 			name: "chrome-devtools-mcp", samples: Samples{Name: "chrome-devtools-mcp"}, env: env,
+			open:    openPage,
 			command: []string{"node", program, "--headless", "--isolated", "--usageStatistics=false", "--executablePath", o.Chromium, "--chromeArg=--no-sandbox"},
 			navigate: func(_ *subject, url string) (string, map[string]any) {
 				return "navigate_page", map[string]any{"type": "url", "url": url}
@@ -349,4 +354,19 @@ func Tokens(s string) int {
 		}
 	}
 	return n
+}
+
+// openPage finds the number of the page that is there from the start, which every tool wants to know.
+func openPage(ctx context.Context, s *subject) error {
+	said, err := s.call(ctx, "list_pages", map[string]any{})
+	if err != nil {
+		return err
+	}
+	id := regexp.MustCompile(`(?m)^([0-9]+):`).FindStringSubmatch(said)
+	if id == nil {
+		return fmt.Errorf("no page in %q", said)
+	}
+	n, err := strconv.Atoi(id[1])
+	s.page = &n
+	return err
 }

@@ -141,14 +141,6 @@ func init() {
 		b.call("click", args{"selector": "#randomText p", "nth": nth(b.query()), "count": 3})
 		submit(b)
 	}, "highlight-text-2")
-	solve(func(b *bench) {
-		for end := time.Now().Add(12 * time.Second); time.Now().Before(end); {
-			if b.try("hover", args{"selector": "#highlight"}).Err != nil || b.has("#sync-task-cover") {
-				return
-			}
-		}
-	}, "hover-shape")
-
 	solve(ticTacToe, "tic-tac-toe")
 
 	solve(func(b *bench) {

@@ -42,6 +42,7 @@ func TestTasks(t *testing.T) {
 		}
 		if whys == nil {
 			solved++
+			t.Logf("%s: solved", task)
 			continue
 		}
 		left = append(left, task+": "+strings.Join(whys, " / "))
@@ -63,6 +64,7 @@ var unsolved = map[string]string{
 	"drag-cube":         "asks to turn a cube by drags whose effect shows in its picture only",
 	"draw-circle":       "asks to draw a circle with the mouse; drag goes straight",
 	"hot-cold":          "asks to search an area by colours that change under the mouse",
+	"hover-shape":       "asks to stay on a square that changes place several times a second; a call of a tool takes longer",
 	"right-angle":       "asks for geometry in a picture of lines",
 	"text-editor":       "asks to mark a word in an editor; there is no tool that marks text",
 }

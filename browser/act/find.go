@@ -190,7 +190,7 @@ func passing(err error) bool {
 // scriptError tells a selector that the browser does not take from faults of ours.
 func (s *seeker) scriptError(err error) error {
 	var x *browser.ScriptError
-	if errors.As(err, &x) && s.q != nil {
+	if errors.As(err, &x) && s.l.Selector != "" {
 		switch x.Class {
 		case "BadSelector", "Error":
 			return &locate.Error{Argument: "selector", Why: "the browser does not understand it"}

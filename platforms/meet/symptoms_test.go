@@ -1,6 +1,7 @@
 package meet
 
 import (
+	"strings"
 	"testing"
 
 	"parley/meeting"
@@ -223,5 +224,27 @@ func TestMicrophone(t *testing.T) {
 	}
 	if got := rule.Read(sign.Control{}); got != meeting.DeviceUnknown {
 		t.Errorf("no button: %s", got)
+	}
+}
+
+// TestAWordOfTheDoorIsNoPartOfAWordOfTheCall: a button of the call may hold what a button of the door says, and a lobby sign
+// keeps us out for good.
+func TestAWordOfTheDoorIsNoPartOfAWordOfTheCall(t *testing.T) {
+	for _, s := range ui.Signs {
+		if s.Kind != sign.Lobby || s.Exact || len(s.Names) == 0 {
+			continue
+		}
+		for _, in := range ui.Signs {
+			if in.Kind != sign.In {
+				continue
+			}
+			for _, word := range append(sign.All(in.Names), "Partecipanti", "Participants", "Deelnemers", "Teilnehmer") {
+				for _, door := range sign.All(s.Names) {
+					if strings.Contains(strings.ToLower(word), strings.ToLower(door)) {
+						t.Errorf("%s: %q stands in %q of %s", s.Name, door, word, in.Name)
+					}
+				}
+			}
+		}
 	}
 }

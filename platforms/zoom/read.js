@@ -95,13 +95,14 @@
 		return out.slice(-8);
 	};
 
-	// The icon says it where the name is in a language that we do not know. The microphone's is not sure enough.
-	const svg = (off, on) => (el) => el.querySelector(off) ? { 'data-icon': 'off' } : el.querySelector(on) ? { 'data-icon': 'on' } : {};
+	// The icon says it where the name is in a language that we do not know.
+	const named = (w) => { const known = c.ways(w).flatMap((x) => c.flat(x.names)).map(kit.fold); return (el) => known.some((k) => kit.fold(kit.nameOf(el)).includes(k)); };
+	const svg = (w, off, on) => (el) => named(w)(el) ? {} : el.querySelector(off) ? { 'data-icon': 'off' } : el.querySelector(on) ? { 'data-icon': 'on' } : {};
 	const toFound = () => { const el = c.find(words.receiver); return el ? c.line(kit.nameOf(el) + ' ' + c.read(el), 200) : ''; };
 	return () => {
 		const field = c.find(words.message), who = people();
 		return {
-			here: c.here(), microphone: c.control(words.microphone), camera: c.control(words.camera, svg('svg.SvgVideoOff', 'svg.SvgVideoOn')),
+			here: c.here(), microphone: c.control(words.microphone, svg(words.microphone, 'svg.SvgAudioUnmute', 'svg.SvgAudioMute')), camera: c.control(words.camera, svg(words.camera, 'svg.SvgVideoOff', 'svg.SvgVideoOn')),
 			people: who.list, whole: who.whole, count: count(), always: who.stage,
 			chat: { open: !!field, off: !!field && kit.disabled(field), to: toFound() },
 			messages: messages(), captions: captions(), dialogs: c.dialogs(),

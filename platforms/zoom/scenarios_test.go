@@ -23,7 +23,4 @@ func TestScenarios(t *testing.T) {
 	platformtest.Scenarios(t, Platform(), standin.Kind(), names...)
 }
 
-var selected = []string{
-	"lobby-looks-like-a-call", "bot-wall", "denied-redirect", "device-prompt-twice", "launcher", "classic-client", "passcode-wrong",
-	"breakout", "chat-to-hosts-only", "upgraded-is-no-end", "bot-check-in-a-shadow-root",
-}
+var selected = []string{"denied-redirect", "launcher", "classic-client", "passcode-wrong", "chat-to-hosts-only"}

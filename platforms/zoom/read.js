@@ -56,6 +56,16 @@
 		return null;
 	};
 
+	const CLOCK = /\d{1,2}[:.]\d{2}/;
+	// unknown reads a row's label in a language whose word for "to" we do not know: who, when, what.
+	const unknown = (label) => { const m = /^([^,]{1,240}), ([^,]{3,20}), ([\s\S]*)$/.exec(label); return m && CLOCK.test(m[2]) ? [m[0], m[1], '', m[2], m[3]] : null; };
+	// rest is what a row shows below its head, where nothing says which part of it is the text.
+	const rest = (row) => {
+		const lines = c.read(row).split('\n').filter(Boolean);
+		const clock = lines.findIndex((l) => CLOCK.test(l) && l.length < 80);
+		return lines.slice(clock >= 0 && clock < lines.length - 1 ? clock + 1 : lines.length > 1 ? 1 : 0).join('\n');
+	};
+
 	// A row says "<sender> to <receiver>, <time>, <text>"; several in a row of one sender have the name once.
 	const messages = () => {
 		let sender = '', out = [];
@@ -64,12 +74,13 @@
 		for (const row of rows.slice(-80)) {
 			const by = row.querySelector(words.sender.selector), body = row.querySelector(words.body.selector);
 			const labelled = row.matches('[role="row"][aria-label]') ? row : row.querySelector('[role="row"][aria-label]') || row.closest('[role="row"][aria-label]');
-			const said = /^(.{1,120}?) to (.{1,120}?), ([^,]{3,20}), ([\s\S]*)$/.exec(labelled ? labelled.getAttribute('aria-label') : '');
+			const label = labelled ? labelled.getAttribute('aria-label') : '';
+			const said = /^(.{1,120}?) (?:to|an|для|до|кому|всем) (.{1,120}?), ([^,]{3,20}), ([\s\S]*)$/.exec(label) || unknown(label);
 			const shown = by ? c.line(by.textContent) : said ? c.line(said[1]) : '';
 			if (shown) sender = shown;
 			const head = row.querySelector(words.receivershown.selector);
 			const to = said ? c.line(said[2]) : head ? c.line(head.textContent) : '';
-			const text = body ? c.read(body) : said ? said[4] : '';
+			const text = body ? c.read(body) : said ? said[4] : /^chat-message-.*\d/.test(row.id) ? rest(row) : '';
 			if (!text) continue; // who came and went
 			const marks = kit.fold((head ? head.textContent : '') + ' ' + to);
 			const own = YOU.has(kit.fold(sender)) || !!row.querySelector(words.own.selector) || row.matches(words.own.selector);

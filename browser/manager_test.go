@@ -136,12 +136,30 @@ func TestAProfileOfAnotherFamilyIsRefused(t *testing.T) {
 
 func TestSessionsHaveALimitAndEndWithTheirOwnerAndWhenIdle(t *testing.T) {
 	m := browsertest.Manager(t, func(o *browser.Options) { o.MaxSessions, o.Idle = 2, 3*time.Second })
-	a := browsertest.OpenIn(t, m, browser.Want{})
+	// A session that is in use is not idle, however long that takes.
+	held := make(chan struct{})
+	using := make(chan error, 2)
+	use := func(s *browser.Session) *browser.Session {
+		begun := make(chan struct{})
+		go func() {
+			using <- s.Do(context.Background(), func(context.Context, *browser.Page) error { close(begun); <-held; return nil })
+		}()
+		<-begun
+		return s
+	}
+	a := use(browsertest.OpenIn(t, m, browser.Want{}))
 	other := browser.Owner{Tenant: "me", Client: "other"}
-	b := browsertest.OpenIn(t, m, browser.Want{Owner: other})
+	b := use(browsertest.OpenIn(t, m, browser.Want{Owner: other}))
+	time.Sleep(4 * time.Second) // longer than idle
 	var full *browser.FullError
 	if _, err := open(t, m, browser.Want{}); !errors.As(err, &full) || full.Max != 2 {
 		t.Errorf("a third session: %v", err)
+	}
+	close(held)
+	for range 2 {
+		if err := <-using; err != nil {
+			t.Errorf("a call in a session that is used: %v", err)
+		}
 	}
 	m.Gone(other)
 	select {

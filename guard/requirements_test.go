@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/guard/spawn"
 )
 
 //go:embed requirements.json
@@ -37,7 +39,7 @@ func requirements(t *testing.T) []requirement {
 	return list
 }
 
-func TestEveryRequirementHasATestOrAReason(t *testing.T) {
+func TestEveryRequirementHasATest(t *testing.T) {
 	want := map[string]bool{}
 	for i := range 5 {
 		want[fmt.Sprintf("M-%d", i+1)] = true
@@ -51,8 +53,8 @@ func TestEveryRequirementHasATestOrAReason(t *testing.T) {
 			t.Errorf("%s is no requirement, or stands twice", r.ID)
 		}
 		delete(want, r.ID)
-		if len(r.Tests) == 0 && r.Open == "" || r.What == "" {
-			t.Errorf("%s has neither a test nor a reason", r.ID)
+		if len(r.Tests) == 0 || r.What == "" {
+			t.Errorf("%s has no test", r.ID)
 		}
 		for _, name := range r.Tests {
 			dot := strings.LastIndexByte(name, '.')
@@ -96,7 +98,12 @@ var head string
 
 func TestTheDocsAreTheTable(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(head)
+	var residual strings.Builder
+	for _, k := range spawn.Agents() {
+		class, note := k.Containment()
+		fmt.Fprintf(&residual, "| %s | %s: %s | %s |\n", k.Label(), class, note, strings.Join(k.Residual(), "; "))
+	}
+	b.WriteString(strings.Replace(head, "@@RESIDUAL@@", residual.String(), 1))
 	list := requirements(t)
 	whole, open := 0, 0
 	for _, r := range list {
@@ -107,8 +114,8 @@ func TestTheDocsAreTheTable(t *testing.T) {
 			open++
 		}
 	}
-	fmt.Fprintf(&b, "\n## Requirements\n\n%d of %d are built and tested, %d in part, %d not yet. A test reads this table: a requirement without a test or a reason fails the build.\n\n", whole, len(list), len(list)-whole-open, open)
-	b.WriteString("| | what | tests | not built yet |\n|---|---|---|---|\n")
+	fmt.Fprintf(&b, "\n## Requirements\n\n%d of %d are built and tested, %d in part, %d not yet. A test reads this table: a requirement without a test fails the build. The last column says what the tests do not show.\n\n", whole, len(list), len(list)-whole-open, open)
+	b.WriteString("| | what | tests | not shown yet |\n|---|---|---|---|\n")
 	for _, r := range list {
 		tests := make([]string, len(r.Tests))
 		for i, name := range r.Tests {

@@ -34,20 +34,20 @@ type benchOptions struct {
 }
 
 // suites are what parley bench can measure.
-var suites = map[string]func(*bench, context.Context) error{"door": (*bench).door, "seat": (*bench).seat, "speak": (*bench).speak, "mcp": (*bench).mcp}
+var suites = map[string]func(*bench, context.Context) error{"guard": (*bench).guard, "door": (*bench).door, "seat": (*bench).seat, "speak": (*bench).speak, "mcp": (*bench).mcp}
 
 var benchCommand = &command{
 	name:  "bench",
 	args:  "SUITE [--n N] [--meetings N] [--rivals DIR] [--json]",
-	short: "measures this machine: seat, speak, door, mcp",
+	short: "measures this machine: seat, speak, door, mcp, guard",
 	long: `Measures and prints a table with targets. Suite seat: joining, recording, memory and processor time of a
 meeting with two speakers, the sound path, speech recognition, and several meetings at once. Suite speak: from the
 decision to the sound on the sink against an ffmpeg player of the same run, from the last word to our first sound with
 and without a draft, and interruptions. Suite door: the way into the stand-ins of Google Meet and Zoom, from the call to
-the lobby, from being let in to the recording, and from an objection to the file being gone. It runs a service of
-its own with real rooms, browsers and voices; nothing stays. Figures depend on what else the machine does: the load
+the lobby, from being let in to the recording, and from an objection to the file being gone. Suite guard: what
+each call and each text pays for the guardrails; it needs no models. The others run a service of their own with real rooms, browsers and voices; nothing stays. Figures depend on what else the machine does: the load
 stands above the table.`,
-	example: "parley bench seat --json > seat.json\nparley bench speak --turns 30",
+	example: "parley bench guard\nparley bench seat --json > seat.json\nparley bench speak --turns 30",
 	flags: func(fs *flag.FlagSet) any {
 		o := &benchOptions{}
 		fs.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -61,7 +61,7 @@ stands above the table.`,
 	run: func(ctx context.Context, env *environment, opts any, args []string) error {
 		o := opts.(*benchOptions)
 		if len(args) != 1 || suites[args[0]] == nil {
-			return fail(exitUsage, "it takes the name of a suite: seat, speak, door, mcp")
+			return fail(exitUsage, "it takes the name of a suite: seat, speak, door, mcp, guard")
 		}
 		if o.n == 0 {
 			o.n = map[string]int{"door": 20}[args[0]]
@@ -73,7 +73,7 @@ stands above the table.`,
 		if err != nil {
 			return err
 		}
-		if args[0] != "mcp" && !modelsThere(v) {
+		if args[0] != "mcp" && args[0] != "guard" && !modelsThere(v) {
 			return fail(exitMissing, "the speech models are missing: parley models fetch")
 		}
 		dir, err := os.MkdirTemp("", "parley-bench-")

@@ -15,6 +15,7 @@ import (
 	"parley/audio/pulse"
 	"parley/channel"
 	"parley/cmd/parley/internal/figures"
+	"parley/guard/spawn"
 	"parley/internal/proc"
 	"parley/room"
 )
@@ -83,8 +84,8 @@ func (b *bench) againstPlayer(ctx context.Context) error {
 	}
 	defer s.Close()
 	wav := filepath.Join(dir, "tone.wav")
-	make, err := proc.Start(proc.Spec{Name: "ffmpeg", Path: "/usr/bin/env", Account: b.account, Args: []string{"ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "lavfi",
-		"-i", "sine=frequency=1000:sample_rate=24000:duration=5", "-filter:a", "volume=10dB", wav}})
+	make, err := spawn.Start(spawn.FFmpeg, proc.Spec{Name: "ffmpeg", Path: "ffmpeg", Account: b.account, Args: []string{"-nostdin", "-v", "error", "-y", "-f", "lavfi",
+		"-i", "sine=frequency=1000:sample_rate=24000:duration=5", "-filter:a", "volume=10dB", wav}}, spawn.Options{Write: []string{dir}})
 	if err != nil {
 		return err
 	}
@@ -97,8 +98,8 @@ func (b *bench) againstPlayer(ctx context.Context) error {
 		return err
 	}
 	theirs, err := pulse.MeasureOther(ctx, s, soundTrials, func(ctx context.Context) (func(), error) {
-		c, err := proc.Start(proc.Spec{Name: "ffmpeg", Path: "/usr/bin/env", Account: b.account, Env: append(proc.BaseEnv(), s.Env()...), Stderr: b.err,
-			Args: []string{"ffmpeg", "-nostdin", "-v", "error", "-i", wav, "-f", "pulse", "-device", pulse.MicSink, "tone"}})
+		c, err := spawn.Start(spawn.Player, proc.Spec{Name: "ffmpeg", Path: "ffmpeg", Account: b.account, Env: append(proc.BaseEnv(), s.Env()...), Stderr: b.err,
+			Args: []string{"-nostdin", "-v", "error", "-i", wav, "-f", "pulse", "-device", pulse.MicSink, "tone"}}, spawn.Options{})
 		if err != nil {
 			return nil, err
 		}

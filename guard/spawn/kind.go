@@ -20,6 +20,7 @@ const (
 	Xvfb       Kind = "xvfb"
 	PulseAudio Kind = "pulseaudio"
 	FFmpeg     Kind = "ffmpeg"
+	Player     Kind = "player"
 	Espeak     Kind = "espeak"
 	Speech     Kind = "speech"
 	Tesseract  Kind = "tesseract"

@@ -73,6 +73,7 @@ type event struct {
 		Echo      bool     `json:"echo_suspected"`
 		Draft     string   `json:"draft"`
 		DraftText string   `json:"draft_text"`
+		DraftWhy  string   `json:"draft_reason"`
 	} `json:"turn"`
 	Line *struct {
 		Seq     int64    `json:"seq"`
@@ -133,8 +134,11 @@ func (a *agent) hear(ctx context.Context, e event) {
 		t := e.Turn
 		a.drafted = ""
 		a.print("%s: %s", t.Speaker.name(), t.Text)
-		if t.Draft == "spoken" {
+		switch t.Draft {
+		case "spoken":
 			a.print("we: %s (drafted)", t.DraftText)
+		case "dropped":
+			a.print("(the draft was dropped: %s)", t.DraftWhy)
 		}
 		a.add(mind.Line{Who: t.Speaker.name(), Text: t.Text})
 		a.answer(ctx, t.DraftText)
@@ -162,8 +166,19 @@ func (a *agent) draft(ctx context.Context, soFar mind.Line, seq int64) {
 		return
 	}
 	a.drafted = text
-	if err := a.call(ctx, "meeting_draft", map[string]any{"meeting_id": a.meeting, "text": text, "ready": true, "for_turn_seq": seq}, nil); err != nil && ctx.Err() == nil {
+	var r struct {
+		OK       bool   `json:"ok"`
+		Reason   string `json:"reason"`
+		Sentence string `json:"sentence"`
+	}
+	err = a.call(ctx, "meeting_draft", map[string]any{"meeting_id": a.meeting, "text": text, "ready": true, "for_turn_seq": seq}, &r)
+	switch {
+	case err != nil && ctx.Err() == nil:
 		a.print("no draft: %v", err)
+	case err == nil && r.OK:
+		a.print("(ready to say: %s)", r.Sentence)
+	case err == nil:
+		a.print("(no draft: %s)", r.Reason)
 	}
 }
 

@@ -44,11 +44,7 @@ func attend(ctx context.Context, w wire, m mind.Mind, link string, out io.Writer
 	a.p.serve = a.serve
 	var g sync.WaitGroup
 	g.Go(func() {
-		err := a.p.run(reading)
-		select {
-		case a.over <- fmt.Errorf("the connection ended: %w", err):
-		default:
-		}
+		a.finish(fmt.Errorf("the connection ended: %w", a.p.run(reading)))
 	})
 	g.Go(func() { a.work(reading) })
 	defer func() {
@@ -195,7 +191,7 @@ func (a *agent) serve(method string, params json.RawMessage) (any, *rpcError) {
 			a.do(func() {
 				if id == "parley:meeting:"+a.meeting {
 					a.print("the channel is closed")
-					a.over <- nil
+					a.finish(nil)
 				}
 			})
 		}
@@ -228,6 +224,14 @@ func (a *agent) serve(method string, params json.RawMessage) (any, *rpcError) {
 		return map[string]any{"accepted": true}, nil
 	}
 	return nil, &rpcError{-32601, "Method not found"}
+}
+
+// finish tells of the end; the first word of it counts.
+func (a *agent) finish(err error) {
+	select {
+	case a.over <- err:
+	default:
+	}
 }
 
 // do queues work that needs to know the meeting. What is too much is dropped: the transcript has it.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -301,5 +302,41 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Errorf("never: %s", what)
 			return
 		}
+	}
+}
+
+func TestOpeningAndClosingLeavesNothing(t *testing.T) {
+	at := browsertest.Site(t, map[string]string{"/": `<p>x</p><iframe src="{other}/f"></iframe>`, "/f": "frame"})
+	m := browsertest.Manager(t, nil)
+	cycle := func() {
+		s := browsertest.OpenIn(t, m, browser.Want{})
+		browsertest.Go(t, s, at)
+		snapshot(t, s, browser.ReadOptions{})
+		s.Close()
+	}
+	count := func() (fds, goroutines int) {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list), runtime.NumGoroutine()
+	}
+	cycle()
+	fds, goroutines := count()
+	for range 5 {
+		cycle()
+	}
+	eventually(t, "descriptors and goroutines are as before", func() bool {
+		f, g := count()
+		// The test's own server keeps connections of browsers that are gone for a moment.
+		ok := f <= fds+3 && g <= goroutines+4
+		if !ok {
+			t.Logf("%d descriptors, were %d; %d goroutines, were %d", f, fds, g, goroutines)
+		}
+		return ok
+	})
+	if n := m.Count(); n != 0 {
+		t.Errorf("%d sessions", n)
 	}
 }

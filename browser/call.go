@@ -122,7 +122,7 @@ func (s *Session) do(ctx context.Context, anew bool, f func(ctx context.Context,
 	case err := <-answered:
 		return err
 	case <-time.After(max(time.Until(b.deadline)-answerMargin, 0)):
-		if _, cut := why.(*CutError); cut || errors.Is(why, errCut) {
+		if errors.Is(why, errCut) {
 			return &CutError{After: time.Since(b.began), Page: Replacing}
 		}
 		return why

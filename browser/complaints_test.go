@@ -356,7 +356,6 @@ func TestPicturesHaveTheScaleOfThePageAndAnEdgeAtMost(t *testing.T) {
 		t.Errorf("element: %+v", el)
 	}
 	// What a password field shows after "show password" is drawn as dots.
-	before := shot(browser.PictureOptions{Format: "png"})
 	browsertest.Eval[any](t, s, "() => { document.getElementById('p').type = 'text' }")
 	after := shot(browser.PictureOptions{Format: "png"})
 	browsertest.Eval[any](t, s, "() => { document.getElementById('p').value = 'iiiiiiii' }")
@@ -364,7 +363,6 @@ func TestPicturesHaveTheScaleOfThePageAndAnEdgeAtMost(t *testing.T) {
 	if !bytes.Equal(after.Data, other.Data) {
 		t.Error("a picture shows what a password field holds")
 	}
-	_ = before
 }
 
 func TestTheConsoleIsToldOnRequestAndErrorsAreCounted(t *testing.T) {

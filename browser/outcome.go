@@ -58,11 +58,9 @@ func (s *Session) Act(ctx context.Context, o ActOptions, f func(ctx context.Cont
 		p.settle(ctx, before)
 		p = s.follow(ctx, p, before)
 		if o.Changes && p == acted && p.life.Err() == nil {
-			now, err := p.Snapshot(ctx, ReadOptions{})
-			if err != nil {
-				return nil // what was done is done; what it changed is not known
+			if now, err := p.Snapshot(ctx, ReadOptions{}); err == nil { // else what was done is done, and what it changed is not known
+				out.Changes = Diff(old, now)
 			}
-			out.Changes = Diff(old, now)
 		}
 		out.Wall = p.wall(ctx)
 		return nil

@@ -86,6 +86,11 @@ type JoinArgs struct {
 	VADSilence        *float64 `json:"vad_silence_s,omitempty" arg:"min=0.2,max=3" doc:"Pause in seconds that ends a segment. Default: the tenant's setting, else 0.5."`
 	Lang              string   `json:"lang,omitempty" arg:"maxlen=16" doc:"Language spoken, such as en or de. Default: detected."`
 	Permits           []string `json:"permits,omitempty" arg:"enum=record|announce|speak|chat|accept_consent,max=5,default=record|announce|speak|chat" doc:"What may be done in the call without asking. Anything else comes as a question (meeting_answer)."`
+	ConsentGate       string   `json:"consent_gate,omitempty" arg:"enum=ask|accept|leave" doc:"What to do where the page lets us in only after agreeing to something (others record, take notes, share audio): ask with a question, accept, or leave. Default: the tenant's setting, else ask."`
+	AnnounceLangs     []string `json:"announce_langs,omitempty" arg:"enum=en|de|uk|ru|sk|es|fr|it|pl|pt|nl|cs,max=4" doc:"Languages of the announcement, one after another. Default: the service's setting, else en and de."`
+	Inviter           string   `json:"inviter,omitempty" arg:"maxlen=120" doc:"The shown name of who invited us: we leave when nobody of that name has been there for 5 minutes."`
+	SilentLeaveMin    float64  `json:"silent_leave_min,omitempty" arg:"min=1,max=600" doc:"Minutes without anybody heard after which we leave. Default: never."`
+	MaxDurationMin    float64  `json:"max_duration_min,omitempty" arg:"min=1,max=1440" doc:"The longest time in the meeting, in minutes. Default: 480."`
 	Profile           string   `json:"profile,omitempty" arg:"maxlen=64" doc:"Browser profile signed in to the platform, instead of joining as a guest."`
 	Engine            string   `json:"engine,omitempty" arg:"maxlen=32" doc:"Browser engine. Default: chromium, or the profile's own."`
 	AllowDuplicate    bool     `json:"allow_duplicate,omitempty" doc:"Join again although we are in this meeting already."`

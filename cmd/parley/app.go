@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -277,8 +278,9 @@ func (a *app) openMeetings(data, level string) error {
 		Keeper: a.keeper, Door: door.find, Platforms: door.names(), Data: data, Models: modelsDir(a.v), SpeechRun: speechRun(a.v),
 		Ready: a.speechReady, Missing: missing,
 		Name: a.v.String("PARLEY_MEETING_NAME"), Owner: a.v.String("PARLEY_MEETING_OWNER"),
-		OnAnnounceFailure: a.v.String("PARLEY_ON_ANNOUNCE_FAILURE"),
-		Speech:            speechStore(data), SpeechEnv: fallbacks, TTSURL: a.v.String("PARLEY_TTS_URL"), NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
+		OnAnnounceFailure: a.v.String("PARLEY_ON_ANNOUNCE_FAILURE"), ConsentGate: a.v.String("PARLEY_CONSENT_GATE"),
+		AnnounceLangs: strings.FieldsFunc(a.v.String("PARLEY_ANNOUNCE_LANGS"), func(r rune) bool { return r == ',' || r == ' ' }), Captions: a.v.Bool("PARLEY_PLATFORM_CAPTIONS"),
+		Speech: speechStore(data), SpeechEnv: fallbacks, TTSURL: a.v.String("PARLEY_TTS_URL"), NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
 	})
 	return nil
 }

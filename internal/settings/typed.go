@@ -75,6 +75,20 @@ func yesNo(s string) error {
 	return nil
 }
 
+// announceLangs are those that the announcement has texts in (meeting/texts.json).
+func announceLangs(s string) error {
+	langs := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+	if len(langs) == 0 || len(langs) > 4 {
+		return errors.New("it has to name one to four languages")
+	}
+	for _, l := range langs {
+		if !strings.Contains(" en de uk ru sk es fr it pl pt nl cs ", " "+l+" ") {
+			return fmt.Errorf("%q is no language that the announcement is written in", l)
+		}
+	}
+	return nil
+}
+
 func oneOf(words ...string) func(string) error {
 	return func(s string) error {
 		for _, w := range words {

@@ -57,6 +57,8 @@ type Wishes struct {
 	ConsentGate       string   `json:"consent_gate,omitempty"`
 	AskHuman          bool     `json:"ask_human,omitempty"`
 	Inviter           string   `json:"inviter,omitempty"`
+	// Captions switches the platform's own captions on, as a second source of who speaks.
+	Captions bool `json:"captions,omitempty"`
 }
 
 // Limits are the bounds of the attendance, in milliseconds; zero is the default of meeting.Options.

@@ -12,3 +12,5 @@ func TestTheTableIsWhole(t *testing.T) {
 		"name", "ask", "join", "join-here", "switch-here", "other-ways", "no-account", "no-camera", "no-microphone",
 		"captions-on", "you", "phantom", "sharing", "host", "tile", "person", "listed", "speaking", "silent", "body", "own", "captions", "caption", "captioned", "captiontext")
 }
+
+func TestEverySelectorParses(t *testing.T) { platformtest.Selectors(t, ui) }

@@ -12,3 +12,5 @@ func TestTheTableIsWhole(t *testing.T) {
 		"launch", "from-browser", "name", "passcode", "passcode-error", "join", "join-audio", "by-computer", "people-open", "receiver", "receiver-item", "everyone", "to-host", "private", "reactions",
 		"captions-on", "you", "host", "list", "listed", "listedname", "peoplehead", "tile", "framename", "marked", "stage", "entry", "sender", "receivershown", "body", "own", "caption", "captioned", "captiontext")
 }
+
+func TestEverySelectorParses(t *testing.T) { platformtest.Selectors(t, ui) }

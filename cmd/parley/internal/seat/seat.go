@@ -46,6 +46,10 @@ type Options struct {
 	Name              string // default name
 	Owner             string
 	OnAnnounceFailure string
+	ConsentGate       string   // ask, accept, leave; empty: ask
+	AnnounceLangs     []string // empty: en, de
+	// Captions switches a platform's own captions on, as a second source of who speaks.
+	Captions bool
 	// Speech keeps the tenants' speech settings; SpeechEnv are the service's own, by name.
 	Speech    *settings.Store
 	SpeechEnv map[string]string
@@ -121,21 +125,28 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 			transcribe, why = false, "no live transcript: "+err.Error()
 		}
 	}
+	gate := orElse(a.ConsentGate, s.o.ConsentGate)
+	langs := a.AnnounceLangs
+	if len(langs) == 0 {
+		langs = s.o.AnnounceLangs
+	}
 	permit := func(name string) bool { return slices.Contains(a.Permits, name) }
 	start := wire.Start{
 		Link: link.URL, Platform: platform.Name, Name: displayName(a.Name, s.o.Name), Owner: s.o.Owner, DryRun: a.DryRun,
 		Permits: wire.Permits{
-			Record: permit("record"), Speak: permit("speak"), Chat: permit("chat"), AcceptGates: permit("accept_consent"),
+			Record: permit("record"), Speak: permit("speak"), Chat: permit("chat"), AcceptGates: permit("accept_consent") || gate == "accept",
 			NoAnnounce: a.Announce == "none",
 		},
 		Wishes: wire.Wishes{
 			Record: a.Record && permit("record"), Transcribe: transcribe && permit("record"), Partials: a.Partials,
 			Announce: a.Announce, AnnounceReason: a.AnnounceReason, AnnounceText: a.AnnounceText,
 			OnAnnounceFailure: orElse(a.OnAnnounceFailure, s.o.OnAnnounceFailure), StayOnOptOut: !a.LeaveOnOptout, AskHuman: a.AskHuman,
+			ConsentGate: gate, Langs: langs, Inviter: a.Inviter, Captions: s.o.Captions,
 		},
 		Limits: wire.Limits{
 			MaxWait:    int64(a.MaxWaitAdmitMin * 60_000),
 			AloneAfter: int64(a.AloneLeaveSec) * 1000, AloneAtFirst: max(int64(a.AloneLeaveSec)*1000, 120_000),
+			SilentAfter: int64(a.SilentLeaveMin * 60_000), MaxDuration: int64(a.MaxDurationMin * 60_000),
 		},
 		Paths:   wire.Paths{Models: s.o.Models},
 		Speech:  s.wireSpeech(speech),

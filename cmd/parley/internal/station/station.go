@@ -225,7 +225,7 @@ func (s *station) bringUp(ctx context.Context) (call meeting.Call, err error) {
 		return nil, err
 	}
 	s.set(func() { s.page = page })
-	call, err = p.Open(ctx, page, link, platforms.Options{Log: s.log})
+	call, err = p.Open(ctx, page, link, platforms.Options{Captions: s.start.Wishes.Captions, Account: s.start.Profile != nil, Log: s.log})
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,9 @@ var guestLines = []line{
 // stepTime is how long each step of the conversation may take, on a machine that does much else.
 const stepTime = 90 * time.Second
 
+// errUnheard says that something did not reach the agent in time.
+var errUnheard = errors.New("it did not reach the agent")
+
 // conversation is the third meeting of the demo: the agent answers in its channel.
 func (d *demo) conversation(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
@@ -308,7 +311,7 @@ func (t *talk) hear(ctx context.Context, what string, fits func(channel.Message)
 				return m, nil
 			}
 		case <-limit.C:
-			return channel.Message{}, fmt.Errorf("the agent did not hear of %s within %s", what, stepTime)
+			return channel.Message{}, fmt.Errorf("%w: %s, within %s", errUnheard, what, stepTime)
 		case <-ctx.Done():
 			return channel.Message{}, ctx.Err()
 		}

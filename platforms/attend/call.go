@@ -57,6 +57,7 @@ type Call struct {
 	engine *sign.Engine // the run loop's
 
 	lookedUp time.Time  // when the list of people was opened last; of whoever holds chatting
+	opening  sync.Mutex // of the chat's panel
 	chatting sync.Mutex // one message at a time, so that each can be proven
 	devices  sync.Mutex // one switch of a device at a time
 

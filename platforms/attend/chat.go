@@ -120,6 +120,8 @@ func (c *Call) proof(ctx context.Context, before map[string]bool, text string) (
 
 // OpenChat opens the chat's panel if it is folded away.
 func (c *Call) OpenChat(ctx context.Context) error {
+	c.opening.Lock() // the button opens and closes: two who press it undo each other
+	defer c.opening.Unlock()
 	unavailable := func(err error) error {
 		return &meeting.ChatError{Failure: meeting.ChatUnavailable, Err: err}
 	}
@@ -152,7 +154,7 @@ func (c *Call) OpenChat(ctx context.Context) error {
 		if err := c.Page.Click(ctx, t); err != nil {
 			return fmt.Errorf("chat: %w", err)
 		}
-		if f, _, err := c.Await(ctx, "message", openTime/2); err != nil {
+		if f, _, err := c.Await(ctx, "message", openTime); err != nil { // pressed again too soon it would close
 			return fmt.Errorf("chat: %w", err)
 		} else if f.OK && f.Enabled {
 			return nil

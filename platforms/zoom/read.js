@@ -70,17 +70,26 @@
 	const messages = () => {
 		let sender = '', out = [];
 		const alike = new Map();
-		const rows = c.query(words.entry.selector).filter((r) => !r.parentElement || !r.parentElement.closest(words.entry.selector));
+		const SAID = /^(.{1,120}?) (?:to|an|для|до|кому|всем) (.{1,120}?), ([^,]{3,20}), ([\s\S]*)$/;
+		const said_of = (label) => { const m = SAID.exec(label); return m && CLOCK.test(m[3]) ? m : unknown(label) || m; };
+		let rows = [];
+		for (const w of c.ways(words.entry)) {
+			rows = c.query(w.selector).filter((r) => !r.querySelector(w.selector));
+			if (w === words.entry) rows = rows.filter((r) => said_of(r.getAttribute('aria-label') || ''));
+			if (rows.length) break;
+		}
 		for (const row of rows.slice(-80)) {
 			const by = row.querySelector(words.sender.selector), body = row.querySelector(words.body.selector);
 			const labelled = row.matches('[role="row"][aria-label]') ? row : row.querySelector('[role="row"][aria-label]') || row.closest('[role="row"][aria-label]');
 			const label = labelled ? labelled.getAttribute('aria-label') : '';
-			const said = /^(.{1,120}?) (?:to|an|для|до|кому|всем) (.{1,120}?), ([^,]{3,20}), ([\s\S]*)$/.exec(label) || unknown(label);
+			const said = said_of(label);
 			const shown = by ? c.line(by.textContent) : said ? c.line(said[1]) : '';
 			if (shown) sender = shown;
 			const head = row.querySelector(words.receivershown.selector);
 			const to = said ? c.line(said[2]) : head ? c.line(head.textContent) : '';
-			const text = body ? c.read(body) : said ? said[4] : /^chat-message-.*\d/.test(row.id) ? rest(row) : '';
+			// Where the text stands in another place than we know, the label has it, and what is left of the row.
+			const shownText = body ? c.read(body) : '';
+			const text = shownText || (said ? said[4] : /^chat-message-.*\d/.test(row.id) ? rest(row) : '');
 			if (!text) continue; // who came and went
 			const marks = kit.fold((head ? head.textContent : '') + ' ' + to);
 			const own = YOU.has(kit.fold(sender)) || !!row.querySelector(words.own.selector) || row.matches(words.own.selector);

@@ -30,7 +30,11 @@ const (
 
 // speak measures how soon we are heard, and how soon not.
 func (b *bench) speak(ctx context.Context) error {
-	if err := b.againstPlayer(ctx); err != nil {
+	err := b.againstPlayer(ctx)
+	for try := 1; err != nil && try < 3 && ctx.Err() == nil; try++ { // on a busy machine a tone may pass unheard
+		err = b.againstPlayer(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("sound path: %w", err)
 	}
 	server, err := room.New(room.Options{Listen: "127.0.0.1:0", Log: b.log})

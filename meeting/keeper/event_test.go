@@ -198,10 +198,12 @@ func TestUnfinishedSpeechIsForThoseWhoListenNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &attendance{changed: make(chan struct{}), row: store.Meeting{ID: "m1", Tenant: "me"}}
 		k := &Keeper{byID: map[string]*attendance{"m1": a}}
-		say := func(ev Event) {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.note(ev.Report)
+		a.k = k
+		seq := int64(0)
+		say := func(ev Event) { // as the meeting's process reports it
+			seq++
+			ev.Report.Seq = seq
+			a.reported(ev.Report)
 		}
 		say(partial()) // before anybody listened
 		heard := func(listen func(context.Context, tenant.ID, string, int64, int, time.Duration) (Heard, error), meanwhile func()) Heard {

@@ -6,7 +6,8 @@
 	const excluded = (el) => { for (let n = el; n; n = n.parentElement || (n.getRootNode() && n.getRootNode().host)) if (table.exclude.some((s) => n.matches(s))) return true; return false; };
 
 	// lines are the texts of the whole page, folded; kept for a moment, since they cost the most.
-	let kept = [], keptAt = -1e9;
+	const PIECES = 14; // shorter words are found in one line only
+	let kept = [], joined = '', keptAt = -1e9;
 	const lines = () => {
 		if (performance.now() - keptAt < 200) return kept;
 		kept = [];
@@ -31,6 +32,7 @@
 		if (document.body) visit(document.body);
 		end();
 		kept = kept.map((t) => [kit.fold(t), t]);
+		joined = kept.map(([f]) => f).join(' ');
 		keptAt = performance.now();
 		return kept;
 	};
@@ -56,7 +58,10 @@
 		}
 		if (!s.selector && !s.role) {
 			for (const [folded, text] of lines()) for (const w of s.texts) if (has(folded, w.word, s.exact)) return { sign: s.name, text: kit.clip(text, 300), lang: w.lang };
-			return null;
+			if (s.exact) return null;
+			// A sentence may be drawn in pieces, each in a line of its own: it is whole where they follow one another.
+			const w = s.texts.find((w) => w.word.length >= PIECES && joined.includes(w.word));
+			return w ? { sign: s.name, text: w.word, lang: w.lang } : null;
 		}
 		for (const el of kit.all({ role: s.role, selector: s.selector, icons: s.icons })) {
 			if (s.outside && within(el, s.outside)) continue;

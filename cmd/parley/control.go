@@ -7,12 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"parley/browser/chromium"
 	"parley/control/action"
+	"parley/control/chrome"
 	"parley/control/connection"
 	"parley/control/endpoint"
 	"parley/control/gateway"
@@ -32,6 +36,7 @@ type control struct {
 	trusted  *trusted.Server
 	vault    *vault.Vault
 	gateway  *gateway.Gateway
+	chromium *chromium.Browser // nil: pages are not worked
 	data     string
 }
 
@@ -52,6 +57,12 @@ func (a *app) openControl(ctx context.Context, data string) error {
 		}
 		desk.AI = c.gateway
 	}
+	if a.v.Bool("PARLEY_CONTROL_BROWSER") {
+		if desk.Browser, err = c.openBrowser(ctx, a, t.ID); err != nil {
+			return fmt.Errorf("the control endpoint's browser: %w", err)
+		}
+	}
+	a.control = c
 	spans := new(span.Recorder)
 	spans.To(func(s span.Span) {
 		a.log.Debug("control span", "trace", s.Trace, "name", string(s.Name), "parent", string(s.Parent), "took", s.Took, "failed", s.Failed)
@@ -62,12 +73,12 @@ func (a *app) openControl(ctx context.Context, data string) error {
 	})
 	if errors.Is(err, endpoint.ErrRunning) {
 		a.log.Warn("PARLEY_CONTROL=1: " + err.Error() + "; this one has none")
-		return nil
+		a.control = nil
+		return c.close(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("the control endpoint: %w", err)
 	}
-	a.control = c
 	if c.trusted, err = trusted.Listen(trustedDir(data), c.order); err != nil {
 		return err
 	}
@@ -84,10 +95,39 @@ func (c *control) close(ctx context.Context) error {
 		errs = append(errs, c.endpoint.Close(ctx))
 	}
 	c.vault.Lock()
+	if c.chromium != nil {
+		errs = append(errs, c.chromium.Close())
+	}
 	if c.gateway != nil {
 		c.gateway.Close()
 	}
 	return errors.Join(errs...)
+}
+
+// openBrowser starts the endpoint's own browser, kept to the tenant's list of hosts where it has one.
+func (c *control) openBrowser(ctx context.Context, a *app, t tenant.ID) (*chrome.Browser, error) {
+	o := chromium.Options{Path: a.v.String("PARLEY_CHROMIUM"), NoSandbox: !a.v.Bool("PARLEY_CHROMIUM_SANDBOX"), Account: account(a.v), Headless: true, Log: a.log}
+	b, err := chromium.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	c.chromium = b
+	rules, confined := a.guard.allow[t]
+	return chrome.New(ctx, b, chrome.Options{Log: a.log, Permits: func(host string) bool {
+		if confined {
+			return rules.Allows(host, 443) || rules.Allows(host, 80)
+		}
+		return publicHost(host)
+	}})
+}
+
+// publicHost refuses this machine and private networks where they are written as such. A name that leads there is not caught.
+func publicHost(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return false
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err != nil || !(ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsMulticast())
 }
 
 // trustedDir is where the account's own orders go: short, since a socket lies in it.

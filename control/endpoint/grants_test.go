@@ -27,8 +27,11 @@ func granted(grants ...grant.Grant) publish.Policy {
 	return publish.Policy{Enabled: true, Mode: publish.Individual, Scopes: everything(), Grants: grants}
 }
 
+// expiry is that of all grants, so that two of one generation are the same.
+var expiry = time.Now().Add(time.Hour).Truncate(time.Second)
+
 func builder(generation uint64, change ...func(*grant.Grant)) grant.Grant {
-	g := grant.Grant{ID: "builder", Name: "Builder", Enabled: true, Scopes: everything(), Expires: time.Now().Add(time.Hour).Truncate(time.Second), Generation: generation}
+	g := grant.Grant{ID: "builder", Name: "Builder", Enabled: true, Scopes: everything(), Expires: expiry, Generation: generation}
 	for _, f := range change {
 		f(&g)
 	}

@@ -85,6 +85,8 @@ var Table = []Setting{
 		Meaning: "1 switches the control endpoint for agents on this machine on (docs/control.md); its connection file is control.json in the data folder, which must be open to its account alone."},
 	{Name: "PARLEY_CONTROL_KEYRING", Default: "1", Shape: "1 or 0", Check: yesNo,
 		Meaning: "1 keeps the key to the connection file in the kernel's keyring where there is one, 0 in a protected file."},
+	{Name: "PARLEY_CONTROL_BROWSER", Default: "0", Shape: "1 or 0", Check: yesNo,
+		Meaning: "1 gives the control endpoint a browser of its own, without a window. Without it actions on pages are denied."},
 	{Name: "PARLEY_CONTROL_AI_URL", Shape: "http(s) address of chat completions",
 		Meaning: "The gateway that the control endpoint's action ai asks. Without it the action is denied."},
 	{Name: "PARLEY_CONTROL_AI_KEY", Secret: true, Shape: "key",

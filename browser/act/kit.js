@@ -205,16 +205,17 @@
 		}
 		if (!a.disabledToo && disabled(el)) return { problem: 'disabled', by: brief(el) };
 		let b = find.box(el);
-		if (scrolled(el, b) || moving(el)) {
-			await frame();
+		const did = scrolled(el, b);
+		if (did) await frame(); // what the page does on scrolling comes first
+		if (moving(el)) {
 			for (let i = 0; i < 40; i++) {
+				await frame();
 				const now = find.box(el);
 				if (!now) return { problem: 'hidden', by: whyHidden(el) };
-				const still = !moved(b, now);
+				const still = i > 0 && !moved(b, now);
 				b = now;
-				if (still && i > 0) break;
+				if (still) break;
 				if (i === 39) return { problem: 'moving', by: brief(el) };
-				await frame();
 			}
 		}
 		const list = points(el, a.at);

@@ -32,12 +32,12 @@ func Tools(m *browser.Manager) []tool.Tool {
 
 // On is the argument of every tool that works a session.
 type On struct {
-	Session string `json:"session" arg:"required,maxlen=40" doc:"From session_open."`
+	Session string `json:"session" arg:"required,maxlen=40,terse" doc:"From session_open."`
 }
 
 // Telling asks for more in the answer of a tool that acts.
 type Telling struct {
-	Changes bool `json:"changes,omitempty" doc:"Also tell what the page shows differently."`
+	Changes bool `json:"changes,omitempty" arg:"terse" doc:"Also tell what the page shows differently."`
 }
 
 // Acted is what a tool that acts answers with.

@@ -6,7 +6,8 @@
 //
 //	required, min=N, max=N (of a number, or the length of a list), maxlen=N (characters), default=V,
 //	enum=a|b|c, untrusted (the text comes from a page or from people in a meeting), verbatim (the caller has to
-//	hand it back or use it as it is, so that it is not looked through for secrets: a link of ours, a reference)
+//	hand it back or use it as it is, so that it is not looked through for secrets: a link of ours, a reference),
+//	terse (clients are told the type alone: the same argument of another tool of the list says what it means)
 package schema
 
 import (
@@ -49,6 +50,8 @@ type Schema struct {
 	Default   any // a value of the type, or nil
 	Untrusted bool
 	Verbatim  bool
+	// Terse leaves everything but the type, a choice and what is in it out of the schema that clients get.
+	Terse bool
 }
 
 // Field is a member of an object.
@@ -144,6 +147,8 @@ func (f *Field) limits(tag string) error {
 			f.Untrusted = true
 		case "verbatim":
 			f.Verbatim = true
+		case "terse":
+			f.Terse = true
 		case "enum":
 			f.leaf().Enum = strings.Split(value, "|")
 		case "min":
@@ -238,7 +243,7 @@ func (s *Schema) append(b *bytes.Buffer, closed bool) {
 	if s.Type != Any {
 		member("type", s.Type)
 	}
-	if s.Doc != "" {
+	if s.Doc != "" && !s.Terse {
 		member("description", s.Doc)
 	}
 	if s.Format != "" {
@@ -247,20 +252,20 @@ func (s *Schema) append(b *bytes.Buffer, closed bool) {
 	if len(s.Enum) > 0 {
 		member("enum", s.Enum)
 	}
-	if s.Default != nil {
+	if s.Default != nil && !s.Terse {
 		member("default", s.Default)
 	}
 	low, high := "minimum", "maximum"
 	if s.Type == Array {
 		low, high = "minItems", "maxItems"
 	}
-	if s.Min != nil {
+	if s.Min != nil && !s.Terse {
 		member(low, *s.Min)
 	}
-	if s.Max != nil {
+	if s.Max != nil && !s.Terse {
 		member(high, *s.Max)
 	}
-	if s.MaxLen > 0 {
+	if s.MaxLen > 0 && !s.Terse {
 		member("maxLength", s.MaxLen)
 	}
 	if s.Type == Array {

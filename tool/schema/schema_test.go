@@ -119,3 +119,20 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestTerseArgumentsAreCheckedAndNotExplained(t *testing.T) {
+	type args struct {
+		A string `json:"a,omitempty" arg:"terse,maxlen=3" doc:"What it means."`
+		B int    `json:"b,omitempty" arg:"terse,min=1,max=3,default=2" doc:"How many."`
+		C string `json:"c,omitempty" arg:"terse,enum=x|y" doc:"Which."`
+	}
+	s := Of(reflect.TypeFor[args]())
+	want := `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"},"c":{"type":"string","enum":["x","y"]}},"additionalProperties":false}`
+	if got := string(s.Input()); got != want {
+		t.Error(got)
+	}
+	var a args
+	if err := s.Decode([]byte(`{"a":"long"}`), &a); err == nil {
+		t.Error("a long text was taken")
+	}
+}

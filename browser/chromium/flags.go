@@ -19,6 +19,7 @@ var disabledFeatures = []string{
 	"GlobalMediaControls",
 	"HttpsUpgrades", // an upgrade that fails costs seconds on a room's plain address
 	"MediaRouter",
+	"NetworkTimeServiceQuerying",
 	"OmniboxAimPopup",
 	"OptimizationHints",
 	"PreloadTopChromeWebUI",
@@ -27,6 +28,9 @@ var disabledFeatures = []string{
 	"WebUIOmniboxFullPopup",
 	"WebUIOmniboxPopup",
 }
+
+// nowhere is an address at which nobody listens: the port for discarding.
+const nowhere = "http://127.0.0.1:9/"
 
 // flags is the whole command line. Site isolation, the popup blocker and the sandbox stay on.
 //
@@ -61,6 +65,11 @@ func flags(o Options, profile string) []string {
 		"--lang=" + o.Language,
 		fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height),
 		"--window-position=0,0",
+		// The browser's own business with its maker, whatever page is open: accounts, updates. The switches above do
+		// not reach it. Pages of the same hosts are not affected.
+		"--gaia-url=" + nowhere,
+		"--apps-gallery-update-url=" + nowhere,
+		"--component-updater=url-source=" + nowhere,
 	}
 	if o.Headless {
 		f = append(f, "--headless=new")

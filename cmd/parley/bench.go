@@ -34,12 +34,12 @@ type benchOptions struct {
 }
 
 // suites are what parley bench can measure.
-var suites = map[string]func(*bench, context.Context) error{"guard": (*bench).guard, "door": (*bench).door, "seat": (*bench).seat, "speak": (*bench).speak, "mcp": (*bench).mcp}
+var suites = map[string]func(*bench, context.Context) error{"control": (*bench).control, "guard": (*bench).guard, "door": (*bench).door, "seat": (*bench).seat, "speak": (*bench).speak, "mcp": (*bench).mcp}
 
 var benchCommand = &command{
 	name:  "bench",
 	args:  "SUITE [--n N] [--meetings N] [--rivals DIR] [--json]",
-	short: "measures this machine: seat, speak, door, mcp, guard",
+	short: "measures this machine: seat, speak, door, mcp, guard, control",
 	long: `Measures and prints a table with targets. Suite seat: joining, recording, memory and processor time of a
 meeting with two speakers, the sound path, speech recognition, and several meetings at once. Suite speak: from the
 decision to the sound on the sink against an ffmpeg player of the same run, from the last word to our first sound with
@@ -61,7 +61,7 @@ stands above the table.`,
 	run: func(ctx context.Context, env *environment, opts any, args []string) error {
 		o := opts.(*benchOptions)
 		if len(args) != 1 || suites[args[0]] == nil {
-			return fail(exitUsage, "it takes the name of a suite: seat, speak, door, mcp, guard")
+			return fail(exitUsage, "it takes the name of a suite: seat, speak, door, mcp, guard, control")
 		}
 		if o.n == 0 {
 			o.n = map[string]int{"door": 20}[args[0]]
@@ -73,7 +73,7 @@ stands above the table.`,
 		if err != nil {
 			return err
 		}
-		if args[0] != "mcp" && args[0] != "guard" && !modelsThere(v) {
+		if args[0] != "control" && args[0] != "mcp" && args[0] != "guard" && !modelsThere(v) {
 			return fail(exitMissing, "the speech models are missing: parley models fetch")
 		}
 		dir, err := os.MkdirTemp("", "parley-bench-")

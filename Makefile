@@ -29,6 +29,7 @@ accept: setup ## what takes long: a bare machine, the MCP conformance suite, Liv
 	@$(GO) test -race -p 1 -timeout 60m ./...
 	@PARLEY_TEST_KILLS=200 $(GO) test -timeout 30m ./meeting/keeper
 	@$(GO) test -tags accept -p 1 -timeout 30m ./mcp/conformance ./platforms/livekit ./tool/browse/miniwob
+	@$(GO) test -tags accept -p 1 -timeout 150m ./platforms/meet/standin ./platforms/zoom/standin
 	@scripts/accept-bare
 
 lint: ## linters, licences and known vulnerabilities of dependencies; what cannot be had is skipped visibly

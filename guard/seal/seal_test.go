@@ -198,7 +198,7 @@ func TestNothingButAPublicPrefixIsRevealed(t *testing.T) {
 	for first := range byFirst {
 		for _, s := range byFirst[first] {
 			c := newCorpus(uint64(first))
-			set := map[string]string{"alnum": alnum, "word": wordCh, "dotted": alnum, "base64": alnum, "hex": hexCh, "upper": upper + nums}[s.Chars]
+			set := map[string]string{"alnum": alnum, "word": wordCh, "dotted": alnum, "wide": alnum, "base64": alnum, "hex": hexCh, "upper": upper + nums}[s.Chars]
 			body := c.str(set, s.Min)
 			got := NewSealer("h").Seal("me", "x "+s.Prefix+body+" y")
 			if !strings.Contains(got, s.Prefix+"…⟦") || strings.Contains(got, body[:6]) {

@@ -28,7 +28,7 @@ var byFirst = func() (t [256][]shape) {
 		panic("seal: shapes.json: " + err.Error()) // part of the binary, and a test reads it
 	}
 	sets := map[string]*[256]bool{}
-	for name, more := range map[string]string{"alnum": "", "word": "_-", "dotted": "_-.", "base64": "+/=_-", "hex": "", "upper": ""} {
+	for name, more := range map[string]string{"alnum": "", "word": "_-", "dotted": "_-.", "wide": "_-.=", "base64": "+/=_-", "hex": "", "upper": ""} {
 		var set [256]bool
 		for c := range 256 {
 			b := byte(c)
@@ -68,7 +68,7 @@ func shapeAt(t string, i, end int) (Finding, bool) {
 			j++
 		}
 		n := j - i - len(s.Prefix)
-		if s.Chars == "dotted" || s.Chars == "base64" {
+		if s.Chars == "dotted" || s.Chars == "wide" || s.Chars == "base64" {
 			for n > 0 && t[j-1] == '.' {
 				j, n = j-1, n-1
 			}

@@ -44,6 +44,8 @@
 	};
 	const inside = (n, outer) => { for (; n; n = parent(n)) if (n === outer) return true; return false; };
 
+	// opens says whether an element lets what is in it be seen. One without a box of its own (display: contents) does.
+	const opens = (el) => el.checkVisibility({ visibilityProperty: true }) || getComputedStyle(el).display === 'contents';
 	const visible = (el) => {
 		if (!el.isConnected || !el.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return false;
 		const r = el.getBoundingClientRect();
@@ -88,7 +90,7 @@
 			if (n.nodeType === 1) {
 				if (/^(SCRIPT|STYLE|TEMPLATE|NOSCRIPT)$/.test(n.tagName)) return;
 				if (n !== el && n.getAttribute('aria-hidden') === 'true') return;
-				if (n !== el && !n.checkVisibility({ visibilityProperty: true })) return;
+				if (n !== el && !opens(n)) return;
 				if (n.tagName === 'IMG' || (n.tagName === 'INPUT' && n.type === 'image')) { text += ' ' + (n.alt || '') + ' '; return; }
 				if (n.tagName === 'BR') { text += '\n'; return; }
 				if (n.tagName === 'SLOT') { const given = n.assignedNodes(); if (given.length) { given.forEach(visit); return; } }
@@ -318,6 +320,6 @@
 	// ready calls f when there is a document to look at.
 	const ready = (f) => { if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', f, { once: true }); else f(); };
 
-	const kit = Object.freeze({ fold, clip, roots, inside, visible, ariaHidden, disabled, roleOf, nameOf, content, all, find, value, describe, wait, aim, landed, focus, typed, active, shown, ready });
+	const kit = Object.freeze({ fold, clip, roots, inside, opens, visible, ariaHidden, disabled, roleOf, nameOf, content, all, find, value, describe, wait, aim, landed, focus, typed, active, shown, ready });
 	Object.defineProperty(globalThis, marker, { value: kit });
 }

@@ -23,7 +23,7 @@
 			if (n.nodeType === 1) {
 				if (/^(SCRIPT|STYLE|TEMPLATE|NOSCRIPT|SVG|BUTTON)$/i.test(n.tagName) && n !== el) return;
 				if (n.tagName === 'BR') { text += '\n'; return; }
-				if (n !== el && (isIcon(n) || !n.checkVisibility({ visibilityProperty: true }))) return;
+				if (n !== el && (isIcon(n) || !kit.opens(n))) return;
 			}
 			(n.shadowRoot || n).childNodes.forEach(visit);
 			if (n.nodeType === 1 && getComputedStyle(n).display !== 'inline') text += '\n';

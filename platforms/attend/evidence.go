@@ -74,7 +74,7 @@ const words = `(exclude, kit) => {
 		if (left <= 0) return;
 		if (n.nodeType === 3) { const t = n.data.replace(/\s+/g, ' ').trim(); if (t) { out.push(kit.clip(t, 300)); left -= t.length; } return; }
 		if (n.nodeType === 1) {
-			if (/^(SCRIPT|STYLE|TEMPLATE|NOSCRIPT|HEAD|TEXTAREA)$/.test(n.tagName) || !n.checkVisibility({ visibilityProperty: true }) || exclude.some((s) => n.matches(s))) return;
+			if (/^(SCRIPT|STYLE|TEMPLATE|NOSCRIPT|HEAD|TEXTAREA)$/.test(n.tagName) || !kit.opens(n) || exclude.some((s) => n.matches(s))) return;
 			if (n.tagName === 'IFRAME') { try { if (n.contentDocument) visit(n.contentDocument); } catch { /* another origin */ } return; }
 		}
 		(n.shadowRoot || n).childNodes.forEach(visit);

@@ -20,7 +20,7 @@
 			let block = false;
 			if (n.nodeType === 1) {
 				if (/^(SCRIPT|STYLE|TEMPLATE|NOSCRIPT|HEAD|TEXTAREA)$/.test(n.tagName)) return;
-				if (!n.checkVisibility({ visibilityProperty: true }) || table.exclude.some((s) => n.matches(s))) return;
+				if (!kit.opens(n) || table.exclude.some((s) => n.matches(s))) return;
 				if (n.tagName === 'BR') { end(); return; }
 				block = BLOCK.test(getComputedStyle(n).display);
 				if (block) end();

@@ -16,7 +16,20 @@ import (
 )
 
 // Element is how every tool that works an element is told which: by one of ref, role with name, selector and text.
+// Clients are told what the arguments mean once, with click.
 type Element struct {
+	Ref      string `json:"ref,omitempty" arg:"terse,maxlen=64" doc:"From read."`
+	Role     string `json:"role,omitempty" arg:"terse,maxlen=64" doc:"ARIA role."`
+	Name     string `json:"name,omitempty" arg:"terse,maxlen=2000" doc:"Part of it; with role."`
+	Selector string `json:"selector,omitempty" arg:"terse,maxlen=4000" doc:"CSS, xpath=, text=; >> joins."`
+	Text     string `json:"text,omitempty" arg:"terse,maxlen=2000" doc:"Part of what it shows."`
+	Nth      *int   `json:"nth,omitempty" arg:"terse" doc:"0 first, -1 last."`
+	After    string `json:"after,omitempty" arg:"terse,maxlen=2000" doc:"Only behind this text."`
+	Before   string `json:"before,omitempty" arg:"terse,maxlen=2000" doc:"Only ahead of it."`
+}
+
+// ElementSaid is an Element with its meaning.
+type ElementSaid struct {
 	Ref      string `json:"ref,omitempty" arg:"maxlen=64" doc:"From read."`
 	Role     string `json:"role,omitempty" arg:"maxlen=64" doc:"ARIA role."`
 	Name     string `json:"name,omitempty" arg:"maxlen=2000" doc:"Part of it; with role."`
@@ -43,7 +56,7 @@ type Worked struct {
 // ClickArgs are click's.
 type ClickArgs struct {
 	On
-	Element
+	ElementSaid
 	Button    string    `json:"button,omitempty" arg:"enum=left|right|middle,default=left" doc:"Which."`
 	Count     int       `json:"count,omitempty" arg:"min=1,max=3,default=1" doc:"2 is a double click."`
 	Modifiers []string  `json:"modifiers,omitempty" arg:"max=4" doc:"Alt, Control, Meta, Shift."`
@@ -176,7 +189,7 @@ func (s *Service) acting() []tool.Tool {
 		tool.New(tool.Spec[ClickArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "click", Title: "Click", Ephemeral: true, OpenWorld: true,
-				Doc:    "Click an element: the first visible match. Confirmed by the page, else uncertain says why.",
+				Doc:    "Click an element: the first visible match. Confirmed by the page, else uncertain says why. The other tools take elements the same way; changes: true tells what the page then shows differently.",
 				Errors: elementErrors(tool.CodeNoOption, tool.CodeElementUnfit),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a ClickArgs) (Worked, error) {
@@ -184,7 +197,7 @@ func (s *Service) acting() []tool.Tool {
 					return Worked{}, tool.Fail(tool.CodeBadArgument, "what", "at is two numbers, x and y")
 				}
 				return s.work(ctx, c, a.On, a.Telling, "clicked", func(ctx context.Context, p *browser.Page) (act.Done, error) {
-					return act.Click(ctx, p, a.locator(), act.ClickOptions{Button: a.Button, Count: a.Count, Modifiers: a.Modifiers, At: a.At})
+					return act.Click(ctx, p, Element(a.ElementSaid).locator(), act.ClickOptions{Button: a.Button, Count: a.Count, Modifiers: a.Modifiers, At: a.At})
 				})
 			},
 			Render: renderWorked,

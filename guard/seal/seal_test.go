@@ -343,6 +343,9 @@ func TestAPageCannotForgeAHandle(t *testing.T) {
 }
 
 func TestEntriesEnd(t *testing.T) {
+	if TTL != 2*time.Hour || MaxEntries != 64 {
+		t.Errorf("%s and %d, want two hours and 64", TTL, MaxEntries)
+	}
 	v := NewVault()
 	at := Place{"type", "value"}
 	h := v.Put(now, "password", "a.test", []byte("hunter2x9")).String()

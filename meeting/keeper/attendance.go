@@ -304,6 +304,9 @@ func (a *attendance) reported(r wire.Report) {
 	}
 	a.mu.Lock()
 	if r.Status != nil {
+		if !a.gone && recordingState(*r.Status) != recordingState(a.status) {
+			a.saveSoon() // another service on this data folder reads the row, and must not call us silent while we record
+		}
 		a.take(*r.Status)
 		a.wake()
 		a.mu.Unlock()

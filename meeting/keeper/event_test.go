@@ -194,6 +194,35 @@ func TestTheBeginningOfAConversationIsNotLost(t *testing.T) {
 	}
 }
 
+// Another service on the same data folder knows a meeting by its row alone.
+func TestTheRowSaysWhenRecordingBeginsAndEnds(t *testing.T) {
+	a := &attendance{changed: make(chan struct{}), dirty: make(chan struct{}, 1), row: store.Meeting{ID: "m1", Tenant: "me"}}
+	a.k = &Keeper{byID: map[string]*attendance{"m1": a}}
+	for _, c := range []struct {
+		name   string
+		status wire.Status
+		saved  bool
+	}{
+		{"before recording", wire.Status{State: "attending"}, false},
+		{"recording begins", wire.Status{State: "attending", Recording: true}, true},
+		{"it goes on", wire.Status{State: "attending", Recording: true, RecordingSeconds: 4}, false},
+		{"it is closed", wire.Status{State: "attending", RecordingClosed: true, RecordingSeconds: 4}, true},
+		{"nothing new", wire.Status{State: "attending", RecordingClosed: true, RecordingSeconds: 4}, false},
+		{"it is deleted", wire.Status{State: "attending", Deleted: true}, true},
+	} {
+		a.reported(wire.Report{Status: &c.status})
+		saved := false
+		select {
+		case <-a.dirty:
+			saved = true
+		default:
+		}
+		if saved != c.saved {
+			t.Errorf("%s: the row is to be written: %v, want %v", c.name, saved, c.saved)
+		}
+	}
+}
+
 func TestUnfinishedSpeechIsForThoseWhoListenNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &attendance{changed: make(chan struct{}), row: store.Meeting{ID: "m1", Tenant: "me"}}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -126,6 +127,37 @@ func TestHowTheMeetingEndedIsTheExitCode(t *testing.T) {
 		if code != want {
 			t.Errorf("%s: exit code %d, want %d", reason, code, want)
 		}
+	}
+}
+
+func TestWhyAJoinWasNotBegunIsTheExitCode(t *testing.T) {
+	for code, want := range map[tool.Code]int{
+		tool.CodeBadLink: exitUsage, tool.CodeBadArgument: exitUsage, tool.CodeTextTooLong: exitUsage,
+		tool.CodeMissingDependency: exitMissing, tool.CodeWorkerFailed: exitFailed, tool.CodeNoDiskSpace: exitFailed,
+		tool.CodeDenied: exitRefused, tool.CodeMeetingsFull: exitRefused, tool.CodeQuotaFull: exitRefused, tool.CodeMeetingsOff: exitRefused,
+	} {
+		if got := refusedJoin(tool.Fail(code)); got != want {
+			t.Errorf("%s: exit code %d, want %d", code, got, want)
+		}
+	}
+	if got := refusedJoin(errors.New("another")); got != exitFailed {
+		t.Errorf("an error that is not a refusal: exit code %d", got)
+	}
+	// The policy says no to other schemes before anything is started.
+	if code, _, errs := run(t, "join", "ftp://x/y"); code != exitRefused {
+		t.Errorf("parley join ftp://x/y: exit code %d, %q", code, errs)
+	}
+}
+
+func TestARoomSaysWhatToDoWhereItsPortIsTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	code, out, errs := run(t, "room", "--listen", l.Addr().String())
+	if code != exitFailed || out != "" || !strings.Contains(errs, "in use") || !strings.Contains(errs, "--listen") {
+		t.Errorf("code %d, out %q, errors %q", code, out, errs)
 	}
 }
 

@@ -122,14 +122,8 @@ func (j *joined) attend(ctx context.Context, args tool.JoinArgs) error {
 	events := j.app.seat.Watch(watching)
 	var st tool.Status
 	if err := j.call(ctx, "meeting_join", args, &st); err != nil {
-		var e *tool.Error
-		if errors.As(err, &e) {
-			switch e.Code {
-			case tool.CodeBadLink, tool.CodeUnknownPlatform, tool.CodeUnsupported, tool.CodeBadArgument:
-				return &exitError{exitUsage, err}
-			case tool.CodeMissingDependency:
-				return &exitError{exitMissing, err}
-			}
+		if code := refusedJoin(err); code != exitFailed {
+			return &exitError{code, err}
 		}
 		return err
 	}
@@ -334,6 +328,24 @@ func (j *joined) end() error {
 		code = exitRefused
 	}
 	return &exitError{code, errors.New(e.ReasonText)}
+}
+
+// refusedJoin is the exit code of a join that was not begun.
+func refusedJoin(err error) int {
+	var e *tool.Error
+	if !errors.As(err, &e) {
+		return exitFailed
+	}
+	switch e.Code {
+	case tool.CodeBadLink, tool.CodeUnknownPlatform, tool.CodeUnsupported, tool.CodeBadArgument, tool.CodeTextTooLong:
+		return exitUsage
+	case tool.CodeMissingDependency:
+		return exitMissing
+	case tool.CodeDenied, tool.CodeDeclined, tool.CodeNobodyToAsk, tool.CodeApprovalNeeded, tool.CodeNotAllowed, tool.CodeGrantMissing,
+		tool.CodeRateLimited, tool.CodeTooManyCalls, tool.CodeMeetingsOff, tool.CodeMeetingsFull, tool.CodeQuotaFull:
+		return exitRefused
+	}
+	return exitFailed
 }
 
 // refusals are the unexpected ends in which somebody said no.

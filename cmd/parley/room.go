@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"net"
 	"strings"
+	"syscall"
 
 	"parley/internal/settings"
 	"parley/room"
@@ -65,7 +67,12 @@ http://<listen>/room/<name>. Browsers give a microphone to pages on this machine
 		s, err := room.New(room.Options{
 			Listen: o.listen, BaseURL: o.base, Lobby: o.lobby, MaxPeople: o.people, Origins: origins, Log: logger(env, v),
 		})
-		if err != nil {
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			return fail(exitFailed, "%s is in use: another parley room may run; stop it, or give --listen another port", o.listen)
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			return fail(exitFailed, "%s is no address of this machine; give --listen one that is", o.listen)
+		case err != nil:
 			return err
 		}
 		fmt.Fprintln(env.stdout, s.Link(o.name))

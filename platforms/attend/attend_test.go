@@ -415,3 +415,35 @@ func TestPicturesLeaveOutWhatPeopleWrite(t *testing.T) {
 func timeout(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), d)
 }
+
+// A wait and an end whose words nobody knows: the button that stands there afterwards would ask a second time.
+func TestNobodyIsAskedTwice(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after func(p *attendtest.Page) // what the page shows once the button was pressed
+		again bool
+	}{
+		{"a click that the page did not take", func(p *attendtest.Page) { p.Report(report(2, nil, "name-field")) }, true},
+		{"words that nobody knows, then the form again", func(p *attendtest.Page) {
+			p.Report(report(2, nil))
+			p.Report(report(3, nil, "name-field"))
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := attendtest.New()
+				call, _ := open(t, module(t), p)
+				p.Report(report(1, nil, "name-field"))
+				synctest.Wait()
+				call.Knocked()
+				c.after(p)
+				synctest.Wait()
+				pressed := false
+				err := call.Asked(t.Context(), 30*time.Second, func(context.Context) error { pressed = true; return nil })
+				if _, ok := errors.AsType[*meeting.EndError](err); !ok || pressed != c.again {
+					t.Errorf("pressed again: %v; %v", pressed, err)
+				}
+			})
+		})
+	}
+}

@@ -140,7 +140,8 @@ func (c *Call) TellLobby(l meeting.SeenLobby) {
 }
 
 // Asked waits until the page has taken our request: it shows the wait, the call or an end. again is tried when nothing
-// happened for a while; it may be nil.
+// happened for a while; it may be nil. It is not tried once the form was gone: a button that stands there later asks a
+// second time, and somebody may have said no in words that we do not know.
 func (c *Call) Asked(ctx context.Context, limit time.Duration, again func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -156,7 +157,9 @@ func (c *Call) Asked(ctx context.Context, limit time.Duration, again func(contex
 		if ctx.Err() != nil {
 			return &meeting.EndError{Reason: meeting.ReasonJoinFailed, Err: fmt.Errorf("the page did not take our request: %w", context.Cause(ctx))}
 		}
-		if again != nil {
+		moved := false
+		c.Look(func(s *State) { moved = s.moved })
+		if again != nil && !moved {
 			if err := again(ctx); err != nil {
 				return err
 			}

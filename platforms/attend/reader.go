@@ -112,6 +112,7 @@ func (r *reader) take(now time.Time, report observe.Report) {
 			st.Seen = true
 			r.note(st, &s)
 			st.Shown = s
+			st.moved = st.moved || st.knocked && !r.call.shows(st, sign.Lobby)
 		}
 	})
 	r.look(now, report.Look())

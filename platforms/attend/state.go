@@ -20,6 +20,7 @@ type State struct {
 	mic, cam meeting.Device
 	knocked  bool   // we asked to be let in
 	past     bool   // and the page took it
+	moved    bool   // since then its form was gone at least once, whatever stood there instead
 	leaving  bool   // we pressed the button
 	name     string // our own
 	evidence []sign.Evidence

@@ -23,4 +23,4 @@ func TestScenarios(t *testing.T) {
 	platformtest.Scenarios(t, Platform(), standin.Kind(), names...)
 }
 
-var selected = []string{"denied-redirect", "launcher", "classic-client", "passcode-wrong", "chat-to-hosts-only"}
+var selected = []string{"denied-redirect", "launcher", "removed", "passcode-wrong", "chat-to-hosts-only"}

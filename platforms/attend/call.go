@@ -61,9 +61,7 @@ type Call struct {
 	chatting sync.Mutex // one message at a time, so that each can be proven
 	devices  sync.Mutex // one switch of a device at a time
 
-	mu      sync.Mutex
-	state   State
-	changed chan struct{} // closed and replaced whenever state changes
+	seen *observe.Cell[State]
 
 	pressing chan press    // dialogs that wait for an answer by rule
 	settled  chan struct{} // closed when Settle is over
@@ -92,8 +90,8 @@ func Open(ctx context.Context, m Module, page platforms.Page, link platforms.Lin
 	}
 	c := &Call{
 		Page: page, Link: link, O: o, Log: o.Log, m: m,
-		events:  queue.New[meeting.CallEvent](eventsBound),
-		changed: make(chan struct{}), state: newState(),
+		events:   queue.New[meeting.CallEvent](eventsBound),
+		seen:     observe.NewCell(newState()),
 		pressing: make(chan press, 8), settled: make(chan struct{}), asked: make(chan struct{}),
 	}
 	read := "(kit, words, spec) => (" + m.Read + ")(kit, words, (" + commonJS + ")(kit, words, spec))"
@@ -138,46 +136,7 @@ func (c *Call) run(ctx context.Context, reports <-chan json.RawMessage) {
 	defer c.events.Close()
 	c.engine = sign.New(c.m.Table, c.O.Hold)
 	r := reader{call: c, engine: c.engine, heard: map[string]bool{}, dialogs: map[string]*standing{}, captions: map[string]string{}}
-	pageEvents := c.Page.Events()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		wait := time.Hour
-		if d := c.engine.Deadline(); !d.IsZero() {
-			wait = max(time.Until(d), 0)
-		}
-		timer.Reset(wait)
-		select {
-		case raw, ok := <-reports:
-			if !ok {
-				reports = nil
-				break
-			}
-			report, err := observe.Decode(raw)
-			if err != nil {
-				c.Log.Warn("unreadable report of the page", "error", err)
-				report = observe.Report{Failed: "unreadable"}
-			}
-			r.take(time.Now(), report)
-		case e, ok := <-pageEvents:
-			if !ok { // the tab is gone
-				r.look(time.Now(), sign.Look{Health: sign.Crashed})
-				return
-			}
-			switch e.Kind {
-			case "crashed":
-				r.look(e.At, sign.Look{Health: sign.Crashed})
-			case "hung":
-				r.look(e.At, sign.Look{Health: sign.Silent})
-			}
-		case <-timer.C:
-			if d, changed := c.engine.Tick(time.Now()); changed {
-				r.decided(d)
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
+	observe.Follow(ctx, c.engine, reports, c.Page.Events(), c.Log, observe.Reader{Take: r.take, Look: r.look, Decided: r.decided})
 }
 
 // Target is an element of the table, the best way to find it first.
@@ -244,10 +203,8 @@ func (c *Call) Click(ctx context.Context, name string) (ok bool, err error) {
 
 // Nudge moves the pointer over the toolbar, so that one which hides itself comes back.
 func (c *Call) Nudge(ctx context.Context) error {
-	c.mu.Lock()
-	c.state.nudges++
-	n := c.state.nudges
-	c.mu.Unlock()
+	n := 0
+	c.update(func(s *State) { s.nudges++; n = s.nudges })
 	return c.Page.MoveMouse(ctx, float64(600+n%7*6), float64(500+n%5*6)) // inside the smallest viewport that we have
 }
 

@@ -2,7 +2,6 @@ package attend
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"parley/meeting"
@@ -47,38 +46,13 @@ func newState() State {
 	return State{Decision: sign.Decision{Place: meeting.PlaceUnknown}, mic: meeting.DeviceUnknown, cam: meeting.DeviceUnknown, own: map[string]ownRow{}, answered: map[string]int{}}
 }
 
-// update changes the state and wakes who waits.
-func (c *Call) update(f func(*State)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f(&c.state)
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
+func (c *Call) update(f func(*State)) { c.seen.Update(f) }
 
 // Look looks at the state.
-func (c *Call) Look(f func(*State)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f(&c.state)
-}
+func (c *Call) Look(f func(*State)) { c.seen.Look(f) }
 
 // Until waits until the state is as wanted. It returns the context's cause when that ends first.
-func (c *Call) Until(ctx context.Context, ok func(*State) bool) error {
-	for {
-		c.mu.Lock()
-		done, changed := ok(&c.state), c.changed
-		c.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the page: %w", context.Cause(ctx))
-		}
-	}
-}
+func (c *Call) Until(ctx context.Context, ok func(*State) bool) error { return c.seen.Until(ctx, ok) }
 
 // Place is where we are.
 func (c *Call) Place() meeting.Place {

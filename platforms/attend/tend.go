@@ -19,10 +19,8 @@ func (c *Call) tend(ctx context.Context) {
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
 	for {
-		c.mu.Lock()
-		in := c.state.Decision.Place == meeting.PlaceIn
-		changed := c.changed
-		c.mu.Unlock()
+		in := false
+		changed := c.seen.Look(func(s *State) { in = s.Decision.Place == meeting.PlaceIn })
 		settled := false
 		select {
 		case <-c.settled:

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"parley/internal/queue"
 	"parley/meeting"
@@ -54,9 +53,7 @@ type Call struct {
 	chatting sync.Mutex // one message at a time, so that each can be proven
 	devices  sync.Mutex // one switch of a device at a time
 
-	mu      sync.Mutex
-	state   state
-	changed chan struct{} // closed and replaced whenever state changes
+	seen *observe.Cell[state]
 
 	stop context.CancelFunc
 	work sync.WaitGroup
@@ -78,8 +75,8 @@ func Open(ctx context.Context, page platforms.Page, link platforms.Link, o platf
 	}
 	c := &Call{
 		page: page, link: link, o: o, log: o.Log,
-		events:  queue.New[meeting.CallEvent](eventsBound),
-		changed: make(chan struct{}), state: newState(),
+		events: queue.New[meeting.CallEvent](eventsBound),
+		seen:   observe.NewCell(newState()),
 	}
 	reports, err := observe.Start(ctx, page, ui, readJS)
 	if err != nil {
@@ -111,44 +108,5 @@ func (c *Call) run(ctx context.Context, reports <-chan json.RawMessage) {
 	defer c.events.Close()
 	engine := sign.New(ui, c.o.Hold)
 	r := reader{call: c, engine: engine}
-	pageEvents := c.page.Events()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		wait := time.Hour
-		if d := engine.Deadline(); !d.IsZero() {
-			wait = max(time.Until(d), 0)
-		}
-		timer.Reset(wait)
-		select {
-		case raw, ok := <-reports:
-			if !ok {
-				reports = nil
-				break
-			}
-			report, err := observe.Decode(raw)
-			if err != nil {
-				c.log.Warn("unreadable report of the page", "error", err)
-				report = observe.Report{Failed: "unreadable"}
-			}
-			r.take(time.Now(), report)
-		case e, ok := <-pageEvents:
-			if !ok { // the tab is gone
-				r.look(time.Now(), sign.Look{Health: sign.Crashed})
-				return
-			}
-			switch e.Kind {
-			case "crashed":
-				r.look(e.At, sign.Look{Health: sign.Crashed})
-			case "hung":
-				r.look(e.At, sign.Look{Health: sign.Silent})
-			}
-		case <-timer.C:
-			if d, changed := engine.Tick(time.Now()); changed {
-				r.decided(d)
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
+	observe.Follow(ctx, engine, reports, c.page.Events(), c.log, observe.Reader{Take: r.take, Look: r.look, Decided: r.decided})
 }

@@ -18,7 +18,7 @@ import (
 // reading is a reader without a page.
 func reading() *reader {
 	c := &Call{
-		o: platforms.Options{Log: platformtest.Quiet}, log: platformtest.Quiet, changed: make(chan struct{}), state: newState(),
+		o: platforms.Options{Log: platformtest.Quiet}, log: platformtest.Quiet, seen: observe.NewCell(newState()),
 		events: queue.New[meeting.CallEvent](eventsBound), tracks: queue.New[meeting.TrackFrame](1),
 	}
 	return &reader{call: c, engine: sign.New(ui, 0)}
@@ -96,8 +96,10 @@ func TestMessagesAreRememberedInBounds(t *testing.T) {
 		data := fmt.Sprintf(`{"messages":[{"id":"%d","own":true,"text":"%s"}]}`, i, strings.Repeat("x", 10))
 		r.take(time.Unix(int64(i), 0), observe.Report{Data: json.RawMessage(data)})
 	}
-	if len(r.heard) > messagesKept || len(r.order) > messagesKept || len(r.call.state.own) > ownKept || len(r.call.state.ownOrder) > ownKept {
-		t.Errorf("%d %d %d", len(r.heard), len(r.order), len(r.call.state.own))
+	own, order := 0, 0
+	r.call.read(func(s *state) { own, order = len(s.own), len(s.ownOrder) })
+	if len(r.heard) > messagesKept || len(r.order) > messagesKept || own > ownKept || order > ownKept {
+		t.Errorf("%d %d %d", len(r.heard), len(r.order), own)
 	}
 	r.told()
 	r.take(time.Unix(1, 0), observe.Report{Data: json.RawMessage(fmt.Sprintf(`{"messages":[{"id":"%d"}]}`, 3*messagesKept-1))})

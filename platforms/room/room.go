@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/url"
 	"sync"
-	"time"
 
 	"parley/internal/queue"
 	"parley/meeting"
@@ -59,9 +58,7 @@ type Call struct {
 	chatting sync.Mutex // one message at a time, so that each can be proven
 	devices  sync.Mutex // one switch of a device or hand at a time
 
-	mu      sync.Mutex
-	state   state
-	changed chan struct{} // closed and replaced whenever state changes
+	seen *observe.Cell[state]
 
 	stop context.CancelFunc
 	work sync.WaitGroup
@@ -92,7 +89,7 @@ func Open(ctx context.Context, page platforms.Page, link platforms.Link, o platf
 	c := &Call{
 		page: page, link: link, o: o, log: o.Log,
 		events: queue.New[meeting.CallEvent](eventsBound), tracks: queue.New[meeting.TrackFrame](tracksBound),
-		changed: make(chan struct{}), state: newState(),
+		seen: observe.NewCell(newState()),
 	}
 	taps, err := page.Listen(ctx, "parleyTap")
 	if err != nil {
@@ -135,46 +132,7 @@ func (c *Call) run(ctx context.Context, reports <-chan json.RawMessage) {
 	defer c.events.Close()
 	engine := sign.New(ui, c.o.Hold)
 	r := reader{call: c, engine: engine}
-	pageEvents := c.page.Events()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		wait := time.Hour
-		if d := engine.Deadline(); !d.IsZero() {
-			wait = max(time.Until(d), 0)
-		}
-		timer.Reset(wait)
-		select {
-		case raw, ok := <-reports:
-			if !ok {
-				reports = nil
-				break
-			}
-			report, err := observe.Decode(raw)
-			if err != nil {
-				c.log.Warn("unreadable report of the page", "error", err)
-				report = observe.Report{Failed: "unreadable"}
-			}
-			r.take(time.Now(), report)
-		case e, ok := <-pageEvents:
-			if !ok { // the tab is gone
-				r.look(time.Now(), sign.Look{Health: sign.Crashed})
-				return
-			}
-			switch e.Kind {
-			case "crashed":
-				r.look(e.At, sign.Look{Health: sign.Crashed})
-			case "hung":
-				r.look(e.At, sign.Look{Health: sign.Silent})
-			}
-		case <-timer.C:
-			if d, changed := engine.Tick(time.Now()); changed {
-				r.decided(d)
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
+	observe.Follow(ctx, engine, reports, c.page.Events(), c.log, observe.Reader{Take: r.take, Look: r.look, Decided: r.decided})
 }
 
 // address asks for the language, and keeps the host's key where it is.

@@ -2,7 +2,6 @@ package room
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"parley/meeting"
@@ -28,38 +27,10 @@ func newState() state {
 	return state{decision: sign.Decision{Place: meeting.PlaceUnknown}, mic: meeting.DeviceUnknown, people: map[string]meeting.Person{}, own: map[string]string{}}
 }
 
-// update changes the state and wakes who waits.
-func (c *Call) update(f func(*state)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f(&c.state)
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
+func (c *Call) update(f func(*state)) { c.seen.Update(f) }
+func (c *Call) read(f func(*state))   { c.seen.Look(f) }
 
-// read looks at the state.
-func (c *Call) read(f func(*state)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f(&c.state)
-}
-
-// await waits until the state is as wanted. It returns the context's cause when that ends first.
-func (c *Call) await(ctx context.Context, ok func(*state) bool) error {
-	for {
-		c.mu.Lock()
-		done, changed := ok(&c.state), c.changed
-		c.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the page: %w", context.Cause(ctx))
-		}
-	}
-}
+func (c *Call) await(ctx context.Context, ok func(*state) bool) error { return c.seen.Until(ctx, ok) }
 
 func (c *Call) place() meeting.Place {
 	var p meeting.Place

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -481,6 +483,27 @@ func (o Outcome) report(t *testing.T) {
 var traps = []string{
 	"lobby-looks-like-a-call", "denied-by-a-person", "refused-by-google", "bot-wall", "no-answer", "sign-in-wall", "sign-in-text", "wrong-code", "removed",
 	"ended-for-all", "gate-notes", "the-chat-speaks-of-ends", "unknown-lobby-text", "captions-speak-of-ends",
+}
+
+// FreshMutations is Mutations over fifty seeds that nobody knew before, of which nine in ten must survive.
+// PARLEY_TEST_SEED repeats a run from its first seed, PARLEY_TEST_SEEDS says how many.
+func FreshMutations(t *testing.T, p platforms.Platform, k standin.Kind) []Outcome {
+	first, n := rand.Uint64N(1<<32), 50
+	for name, set := range map[string]func(uint64){"PARLEY_TEST_SEED": func(v uint64) { first = v }, "PARLEY_TEST_SEEDS": func(v uint64) { n = int(v) }} {
+		if raw := os.Getenv(name); raw != "" {
+			v, err := strconv.ParseUint(raw, 10, 32)
+			if err != nil {
+				t.Fatalf("%s is a number: %v", name, err)
+			}
+			set(v)
+		}
+	}
+	t.Logf("PARLEY_TEST_SEED=%d", first)
+	var seeds []uint64
+	for i := range n {
+		seeds = append(seeds, first+uint64(i))
+	}
+	return Mutations(t, p, k, seeds, n*9/10)
 }
 
 // Mutations runs a module over mutated pages: for each seed a whole visit and one trap. It tells who survived and which

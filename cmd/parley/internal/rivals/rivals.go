@@ -74,13 +74,22 @@ func Run(ctx context.Context, o Options) ([]Samples, error) {
 		return nil, err
 	}
 	defer sink.close()
+	// Some write what they saw into the folder that they run in.
+	dir, err := os.MkdirTemp("", "parley-rivals-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if o.Modules, err = filepath.Abs(o.Modules); err != nil {
+		return nil, err
+	}
 	subjects := []*subject{ours(o)}
 	for _, s := range others(o) {
 		subjects = append(subjects, s)
 	}
 	for _, s := range subjects {
 		defer s.close()
-		if err := s.start(ctx); err != nil {
+		if err := s.start(ctx, dir); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 		o.Say("%s: %d tools, %d tokens (estimated)", s.name, s.samples.Tools, s.samples.ToolTokens)
@@ -102,9 +111,9 @@ func Run(ctx context.Context, o Options) ([]Samples, error) {
 	return out, nil
 }
 
-func (s *subject) start(ctx context.Context) error {
+func (s *subject) start(ctx context.Context, dir string) error {
 	s.process = exec.CommandContext(ctx, s.command[0], s.command[1:]...)
-	s.process.Env = s.env
+	s.process.Env, s.process.Dir = s.env, dir
 	client := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
 	var err error
 	if s.cs, err = client.Connect(ctx, &mcp.CommandTransport{Command: s.process}, nil); err != nil {

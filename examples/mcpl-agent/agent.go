@@ -18,6 +18,7 @@ import (
 // The goroutine that reads owns talk, partial and the rest; thoughts run beside it, one at a time, and are dropped
 // when somebody goes on speaking.
 type agent struct {
+	life context.Context // ends with the attendance, and what is thought and asked in it
 	p    *peer
 	mind mind.Mind
 	out  io.Writer
@@ -40,7 +41,7 @@ var grant = []string{"tools", "pushEvents", "channels.register", "channels.lifec
 // attend joins a meeting over a connection and talks in it until it ends.
 func attend(ctx context.Context, w wire, m mind.Mind, link string, out io.Writer) (err error) {
 	reading, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it outlives ctx: leaving takes a moment
-	a := &agent{p: newPeer(w), mind: m, out: out, joined: make(chan struct{}), over: make(chan error, 1), forget: func() {}, queue: make(chan func(), 256)}
+	a := &agent{life: reading, p: newPeer(w), mind: m, out: out, joined: make(chan struct{}), over: make(chan error, 1), forget: func() {}, queue: make(chan func(), 256)}
 	a.p.serve = a.serve
 	var g sync.WaitGroup
 	g.Go(func() {
@@ -296,13 +297,13 @@ func (a *agent) draft(soFar mind.Line, seq int64) {
 	if !ok {
 		return
 	}
-	text, err := d.Draft(context.Background(), a.talk, soFar)
+	text, err := d.Draft(a.life, a.talk, soFar)
 	if err != nil || text == "" || text == a.drafted {
 		return
 	}
 	a.drafted = text
 	a.think.Go(func() {
-		err := a.tool(context.Background(), "meeting_draft", map[string]any{"meeting_id": a.meeting, "text": text, "ready": true, "for_turn_seq": seq}, nil)
+		err := a.tool(a.life, "meeting_draft", map[string]any{"meeting_id": a.meeting, "text": text, "ready": true, "for_turn_seq": seq}, nil)
 		if err != nil {
 			a.print("no draft: %v", err)
 		}
@@ -312,7 +313,7 @@ func (a *agent) draft(soFar mind.Line, seq int64) {
 // answer thinks of an answer to a turn and publishes it. A new turn, or more of this one, makes it forget the last.
 func (a *agent) answer(turn int64) {
 	a.forget()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(a.life)
 	a.forget = cancel
 	talk := slices.Clone(a.talk)
 	a.think.Go(func() {

@@ -10,9 +10,9 @@ import (
 	"parley/speech"
 	"parley/speech/models"
 	"parley/speech/ort"
-	"parley/speech/wer"
 	"parley/speech/whisper"
 	"parley/testkit/need"
+	"parley/transcript/score"
 )
 
 func load(t testing.TB) (*Model, *Planner, models.Paths) {
@@ -78,7 +78,7 @@ func TestWhatIsSaidIsUnderstood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wrong, words := wer.Count(c.heard, res.Text)
+		wrong, words := score.Count(c.heard, res.Text)
 		t.Logf("%.1f s in %v: %s", seconds, took, res.Text)
 		if wrong*4 > words {
 			t.Errorf("%q was heard as %q", c.text, res.Text)
@@ -155,7 +155,7 @@ func TestWithoutEspeak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wrong, words := wer.Count(text, res.Text); wrong*4 > words {
+	if wrong, words := score.Count(text, res.Text); wrong*4 > words {
 		t.Errorf("%q was heard as %q", text, res.Text)
 	}
 	list, err := p.Plan(t.Context(), speech.SpeakRequest{Text: "The API, and walking talkers."})

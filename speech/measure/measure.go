@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"parley/speech"
-	"parley/speech/wer"
+	"parley/transcript/score"
 )
 
 const rate = 16000
@@ -170,7 +170,7 @@ func hearOne(ctx context.Context, tr speech.Transcriber, lines []Line, o speech.
 	}
 	s.Close()
 	<-done
-	return score(begin, places, events), nil
+	return judge(begin, places, events), nil
 }
 
 // feed writes samples when they would have been said, 20 ms at a time.
@@ -202,8 +202,8 @@ func sleepUntil(ctx context.Context, t time.Time) error {
 	}
 }
 
-// score compares events with what was said.
-func score(begin time.Time, places []placed, events []heard) Hearing {
+// judge compares events with what was said.
+func judge(begin time.Time, places []placed, events []heard) Hearing {
 	h := Hearing{Lines: len(places)}
 	for i, p := range places {
 		h.Audio += when(p.end - p.start)
@@ -240,12 +240,12 @@ func score(begin time.Time, places []placed, events []heard) Hearing {
 			}
 		}
 		all := strings.Join(text, " ")
-		wrong, words := wer.Count(p.text, all)
+		wrong, words := score.Count(p.text, all)
 		h.Wrong += wrong
 		h.Words += words
-		final := wer.Normalise(all)
+		final := score.Normalize(all, "en")
 		for _, s := range shown {
-			for i, w := range wer.Normalise(s) {
+			for i, w := range score.Normalize(s, "en") {
 				h.Partials++
 				if i >= len(final) || final[i] != w {
 					h.Revised++

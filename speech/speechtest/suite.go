@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/speech"
-	"parley/speech/wer"
+	"parley/transcript/score"
 )
 
 // Engine is what the suite needs to know of an engine.
@@ -210,7 +210,8 @@ func (k *talk) check(lines ...Line) {
 		}
 		last = f.End
 	}
-	if wrong, words := wer.Distance(want, got); float64(wrong) > k.e.Errors*float64(words) {
+	e := score.WER(want, got)
+	if wrong, words := e.Count(), e.Reference; float64(wrong) > k.e.Errors*float64(words) {
 		k.t.Errorf("%d of %d words are wrong\n was said: %s\nwas heard: %s", wrong, words, strings.Join(want, " "), strings.Join(got, " "))
 	}
 }
@@ -608,7 +609,7 @@ func testSpeakCancelled(t *testing.T, e Engine) {
 }
 
 // normal gives the words of a text as they are compared.
-func normal(text string) []string { return wer.Normalise(text) }
+func normal(text string) []string { return score.Normalize(text, "en") }
 
 // RunSynthesizer plays the part of the suite that is about voices on synthesizers that open makes, one for each test.
 func RunSynthesizer(t *testing.T, open func(t *testing.T) speech.Synthesizer) {

@@ -3,8 +3,10 @@
 package whisper_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"os/exec"
@@ -17,10 +19,10 @@ import (
 	"time"
 
 	"parley/speech/models"
-	"parley/speech/wer"
 	"parley/speech/whisper"
-	"parley/testkit/corpus"
 	"parley/testkit/need"
+	"parley/testkit/voices"
+	"parley/transcript/score"
 )
 
 var loaded struct {
@@ -51,16 +53,23 @@ func load(t *testing.T, name string) *whisper.Model {
 func recordings(t *testing.T, n int) (texts []string, pcm [][]int16) {
 	t.Helper()
 	need.Program(t, "ffmpeg")
-	read, err := corpus.LibriVox()
+	read, err := voices.Novel()
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompts, err := corpus.Asterisk()
+	prompts, err := voices.Prompts()
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Mixed, and always in the same way: the first ones are a fair sample.
+	place := func(r voices.Recording) uint64 {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(r.ID)) // never fails
+		return h.Sum64()
+	}
+	slices.SortFunc(prompts, func(a, b voices.Recording) int { return cmp.Compare(place(a), place(b)) })
 	for _, u := range append(read, prompts...)[:n] {
-		p, err := corpus.PCM(t.Context(), u.File)
+		p, err := voices.Decode(t.Context(), u.Path, whisper.SampleRate)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +108,7 @@ func TestRecordedSpeechIsWrittenDown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, w := wer.Count(texts[i], got.Text)
+			e, w := score.Count(texts[i], got.Text)
 			wrong, words, samples = wrong+e, words+w, samples+len(pcm[i])
 			if got.Lang != "en" {
 				t.Errorf("%s: recording %d is taken for %q", c.name, i, got.Lang)
@@ -127,7 +136,7 @@ func checkWords(t *testing.T, r whisper.Result, samples int) {
 		}
 		last = w.Start
 	}
-	if got, want := wer.Normalise(strings.Join(texts, " ")), wer.Normalise(r.Text); !slices.Equal(got, want) {
+	if got, want := score.Normalize(strings.Join(texts, " "), "en"), score.Normalize(r.Text, "en"); !slices.Equal(got, want) {
 		t.Errorf("words %q of the text %q", got, want)
 	}
 }
@@ -211,7 +220,7 @@ func TestAnotherLanguageIsNotTakenForEnglish(t *testing.T) {
 		if out, err := exec.CommandContext(t.Context(), "espeak-ng", "-v", c.voice, "-s", "140", "-w", file, c.text).CombinedOutput(); err != nil {
 			t.Fatalf("espeak-ng: %v: %s", err, out)
 		}
-		pcm, err := corpus.PCM(t.Context(), file)
+		pcm, err := voices.Decode(t.Context(), file, whisper.SampleRate)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +262,7 @@ func TestPartialsWithAPrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		taken += len(prefix)
-		e, w := wer.Count(texts[i], got.Text)
+		e, w := score.Count(texts[i], got.Text)
 		wrong, words = wrong+e, words+w
 	}
 	rate := 100 * float64(wrong) / float64(words)

@@ -29,6 +29,12 @@ func (e Errors) Add(o Errors) Errors {
 	return Errors{e.Substituted + o.Substituted, e.Inserted + o.Inserted, e.Deleted + o.Deleted, e.Reference + o.Reference}
 }
 
+// Count compares two English texts: how many words are wrong, and how many there should be.
+func Count(ref, hyp string) (wrong, words int) {
+	e := WER(Normalize(ref, "en"), Normalize(hyp, "en"))
+	return e.Count(), e.Reference
+}
+
 // WER compares two lists of words (as Normalize gives them) by edit distance.
 func WER(ref, hyp []string) Errors {
 	// One row at a time: the best way to each place, with its counts.

@@ -257,6 +257,47 @@ func (f setFiles) Mark(context.Context) error       { return f.Set.Mark() }
 func (f setFiles) Unlink(context.Context) error     { return f.Set.Unlink() }
 func (f setFiles) Note(e meeting.LedgerEntry) error { return f.Set.Note(e) }
 
+// slowFiles are files on a disk that takes its time for the ledger.
+type slowFiles struct{ setFiles }
+
+func (f slowFiles) Note(e meeting.LedgerEntry) error {
+	time.Sleep(300 * time.Millisecond)
+	return f.setFiles.Note(e)
+}
+
+// Whoever holds the receipt of a deletion finds the deletion in the ledger, however slow the disk is.
+func TestAReceiptComesBehindItsLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, err := files.Of(t.TempDir(), "me", "m0123456789ab")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+		w, out := meetingtest.New(meetingtest.Script{}), newOutlet()
+		w.File = set.Recording()
+		ports := w.Ports()
+		ports.Files = slowFiles{setFiles{set}}
+		l := meeting.NewLoop(options(), ports, out, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { l.Run(ctx); close(done) }()
+		out.until(t, "attending", inState(meeting.Attending))
+		time.Sleep(time.Second)
+		l.Post(meeting.Command{ID: "1", Body: wire.Command{StopRecording: &wire.StopRecording{Delete: true}}})
+		if a := <-out.answers; a.Deleted == nil {
+			t.Fatalf("%+v", a)
+		}
+		notes, err := set.Notes()
+		if err != nil || len(notes) == 0 || !strings.Contains(string(notes[len(notes)-1]), `"deleted"`) {
+			t.Errorf("the receipt is out, the ledger says %s %v", notes, err)
+		}
+		cancel()
+		<-done
+	})
+}
+
 // slowLog is a transcript on a disk that hangs until it is let go.
 type slowLog struct{ wait chan struct{} }
 

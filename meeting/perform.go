@@ -201,8 +201,9 @@ func (p *performer) one(e Effect) {
 		}
 
 	case Tell:
-		// A final is on disk before anybody hears of it, and the end comes behind the last final.
-		if t := e.Report.Transcript; e.Report.Ended != nil || (t != nil && t.Final && p.ports.Log != nil) {
+		// A final is on disk before anybody hears of it, so is the ledger's line of a deletion, and the end comes
+		// behind the last of them.
+		if t := e.Report.Transcript; behindLedger(e.Report) || (t != nil && t.Final && p.ports.Log != nil) {
 			p.behindFiles(func() {
 				if t == nil || !p.erased.Load() {
 					p.tell(e.Report)
@@ -215,10 +216,18 @@ func (p *performer) one(e Effect) {
 		if e.Body.Status != nil {
 			p.measure(e.Body.Status)
 		}
-		p.out.Answer(e.ID, e.Body)
+		if e.Body.Deleted != nil { // a receipt: the ledger has it before anybody holds it
+			p.behindFiles(func() { p.out.Answer(e.ID, e.Body) })
+		} else {
+			p.out.Answer(e.ID, e.Body)
+		}
 	case KeepEvidence:
 		p.keep(e)
 	}
+}
+
+func behindLedger(r wire.Report) bool {
+	return r.Ended != nil || (r.OptOut != nil && r.OptOut.Deleted)
 }
 
 // run performs outside the loop, with a deadline, and posts what came of it.

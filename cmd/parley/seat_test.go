@@ -33,10 +33,16 @@ type house struct {
 
 func newHouse(t *testing.T, env ...string) *house {
 	t.Helper()
+	return newHouseFor(t, 4*time.Minute, env...)
+}
+
+// newHouseFor is a house that stands that long.
+func newHouseFor(t *testing.T, limit time.Duration, env ...string) *house {
+	t.Helper()
 	need.Browser(t)
 	need.Sound(t)
 	models := need.Models(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	server, err := room.New(room.Options{Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -247,18 +253,8 @@ func TestEachPartMayBeKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			service := h.c.service.PID()
-			victim := service
 			below := children(service)
-			if part.name != "service" {
-				victim = 0
-				for _, pid := range below {
-					raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-					args := strings.ReplaceAll(string(raw), "\x00", " ")
-					if strings.Contains(args, part.match) && !strings.Contains(args, "--type=") {
-						victim = pid
-					}
-				}
-			}
+			victim := h.part(part.match)
 			if victim == 0 {
 				t.Fatalf("no %s runs", part.name)
 			}
@@ -312,6 +308,23 @@ func TestEachPartMayBeKilled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// part is the process of the service, or below it, whose command line has the words; the browser's helpers do not count.
+func (h *house) part(match string) int {
+	service := h.c.service.PID()
+	if match == "serve" {
+		return service
+	}
+	victim := 0
+	for _, pid := range children(service) {
+		raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		args := strings.ReplaceAll(string(raw), "\x00", " ")
+		if strings.Contains(args, match) && !strings.Contains(args, "--type=") {
+			victim = pid
+		}
+	}
+	return victim
 }
 
 func contains(list []string, s string) bool {

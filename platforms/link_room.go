@@ -30,10 +30,22 @@ func roomLink(u *url.URL, id string) Link {
 	if strings.HasPrefix(u.Fragment, "host=") {
 		address += "#" + u.EscapedFragment()
 	}
-	return Link{Platform: "room", URL: address, Key: "room:" + u.Host + "/" + id}
+	return Link{Platform: "room", URL: address, Key: "room:" + oneName(u) + "/" + id}
 }
 
 // livekitLink takes the page of a LiveKit host as it is: deployments differ in everything but the host.
 func livekitLink(u *url.URL) Link {
-	return Link{Platform: "livekit", URL: u.String(), Key: "livekit:" + u.Host + u.EscapedPath()}
+	return Link{Platform: "livekit", URL: u.String(), Key: "livekit:" + oneName(u) + u.EscapedPath()}
+}
+
+// oneName is the host and port in a meeting's name: this machine's own three names are one.
+func oneName(u *url.URL) string {
+	switch u.Hostname() {
+	case "127.0.0.1", "::1":
+		if port := u.Port(); port != "" {
+			return "localhost:" + port
+		}
+		return "localhost"
+	}
+	return u.Host
 }

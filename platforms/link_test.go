@@ -71,15 +71,15 @@ func TestLinks(t *testing.T) {
 		{"https://8x8.vc/tenant/Room?jwt=abc&x=1", "https://8x8.vc/tenant/Room?jwt=abc", "jitsi:8x8.vc/tenant/room"},
 		{"https://eu.talk.example/Room", "https://eu.talk.example/Room", "jitsi:eu.talk.example/room"},
 		// Rooms
-		{"http://127.0.0.1:7370/room/abcd-efgh-ijkl", "http://127.0.0.1:7370/room/abcd-efgh-ijkl", "room:127.0.0.1:7370/abcd-efgh-ijkl"},
-		{"127.0.0.1:7370/room/x?lang=de", "http://127.0.0.1:7370/room/x", "room:127.0.0.1:7370/x"},
-		{"http://[::1]:7370/room/x", "http://[::1]:7370/room/x", "room:[::1]:7370/x"},
+		{"http://127.0.0.1:7370/room/abcd-efgh-ijkl", "http://127.0.0.1:7370/room/abcd-efgh-ijkl", "room:localhost:7370/abcd-efgh-ijkl"},
+		{"127.0.0.1:7370/room/x?lang=de", "http://127.0.0.1:7370/room/x", "room:localhost:7370/x"},
+		{"http://[::1]:7370/room/x", "http://[::1]:7370/room/x", "room:localhost:7370/x"},
 		{"http://localhost:7370/room/x/", "http://localhost:7370/room/x", "room:localhost:7370/x"},
 		{"http://localhost:7370/room/x#host=KEY", "http://localhost:7370/room/x#host=KEY", "room:localhost:7370/x"},
 		{"https://rooms.example.org/room/x", "https://rooms.example.org/room/x", "room:rooms.example.org/x"},
 		{"http://10.0.0.5:7370/room/x", "http://10.0.0.5:7370/room/x", "room:10.0.0.5:7370/x"},
 		// LiveKit
-		{"http://127.0.0.1:7880/rooms/demo?token=t", "http://127.0.0.1:7880/rooms/demo?token=t", "livekit:127.0.0.1:7880/rooms/demo"},
+		{"http://127.0.0.1:7880/rooms/demo?token=t", "http://127.0.0.1:7880/rooms/demo?token=t", "livekit:localhost:7880/rooms/demo"},
 		// Stand-ins keep their origin when they are rewritten.
 		{"http://127.0.0.1:9001/abc-defg-hij?authuser=1", "http://127.0.0.1:9001/abc-defg-hij", "meet:abc-defg-hij@127.0.0.1:9001"},
 		{"http://localhost:9002/j/123456789?pwd=p", "http://localhost:9002/wc/123456789/join?pwd=p", "zoom:123456789@localhost:9002"},

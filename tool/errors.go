@@ -46,6 +46,7 @@ const (
 	CodeMeetingsOff       Code = "meetings_off"
 	CodeMeetingNotFound   Code = "meeting_not_found"
 	CodeMeetingEnded      Code = "meeting_ended"
+	CodeMeetingElsewhere  Code = "meeting_elsewhere"
 	CodeMeetingsFull      Code = "meetings_full"
 	CodeQuotaFull         Code = "quota_full"
 	CodeBadLink           Code = "bad_link"

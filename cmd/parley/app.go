@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"parley/audio/ogg"
@@ -83,7 +85,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	}()
 	data := dataDir(v)
 	if err := os.MkdirAll(data, 0o700); err != nil {
-		return nil, fmt.Errorf("data folder: %w", err)
+		return nil, dataFolder(data, err)
 	}
 	if err := proc.Subreaper(); err != nil {
 		return nil, err
@@ -196,7 +198,7 @@ func (a *app) openRegistry(data string, needToken bool) (*tenant.Registry, error
 	if len(c.Tokens) == 0 && needToken {
 		token, made, err := tenant.LocalToken(data)
 		if err != nil {
-			return nil, err
+			return nil, dataFolder(data, err)
 		}
 		id := tenant.DefaultID
 		if t := a.v.String("PARLEY_TENANT"); t != "" {
@@ -359,6 +361,22 @@ func missing() (what, remedy string) {
 		}
 	}
 	return "", ""
+}
+
+// dataFolder adds what to do when the data folder cannot be used; other errors stay as they are.
+func dataFolder(dir string, err error) error {
+	var try string
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		try = "the disk is full: make room there, or set PARLEY_DATA to a folder elsewhere"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		try = "this user may not write there: set PARLEY_DATA to a folder of its own"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, fs.ErrExist):
+		try = "set PARLEY_DATA to a folder that this user can make"
+	default:
+		return err
+	}
+	return fmt.Errorf("data folder %s: %w (%s)", dir, err, try)
 }
 
 // repair makes one playable file of what a dead worker left.

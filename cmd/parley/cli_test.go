@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"parley/speech/models"
@@ -179,6 +182,29 @@ func TestADamagedPartOfTheModelsIsNotCalledMissing(t *testing.T) {
 		line := strings.Split(o.String(), "\n")[1]
 		if !strings.HasPrefix(strings.TrimSpace(line), want+" ") || (err == nil) != (state == models.OK) {
 			t.Errorf("%s: %q, %v", state, o.String(), err)
+		}
+	}
+}
+
+// Whatever is wrong with the data folder, the first start says which folder it is and what to set.
+func TestADataFolderThatCannotBeIsNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PARLEY_CONFIG", "/dev/null")
+	for _, dir := range []string{"/proc/nope", "/dev/null/x", file} {
+		t.Setenv("PARLEY_DATA", dir)
+		code, _, errs := dispatchCaptured(t, "serve")
+		if code != exitFailed || !strings.Contains(errs, dir) || !strings.Contains(errs, "PARLEY_DATA") {
+			t.Errorf("%s: code %d, %q", dir, code, errs)
+		}
+	}
+	for err, want := range map[error]string{
+		syscall.ENOSPC: "make room", syscall.EDQUOT: "make room", syscall.EROFS: "may not write", fs.ErrPermission: "may not write",
+	} {
+		if got := dataFolder("/x", err); !strings.Contains(got.Error(), want) || !errors.Is(got, err) {
+			t.Errorf("%v: %v", err, got)
 		}
 	}
 }

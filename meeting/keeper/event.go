@@ -172,7 +172,7 @@ func (k *Keeper) listen(ctx context.Context, t tenant.ID, id string, cursor int6
 		if err != nil {
 			return Heard{}, err
 		}
-		if s.EndedAt.IsZero() {
+		if s.Elsewhere {
 			return Heard{}, ErrElsewhere
 		}
 		return Heard{Next: cursor, Missed: true, Over: true}, nil
@@ -206,10 +206,13 @@ func (k *Keeper) listen(ctx context.Context, t tenant.ID, id string, cursor int6
 func (k *Keeper) Chat(ctx context.Context, t tenant.ID, id string, since int64, limit int) (messages []Message, missed bool, err error) {
 	a := k.find(t, id)
 	if a == nil {
-		if _, err := k.Status(ctx, t, id); err != nil {
+		switch s, err := k.Status(ctx, t, id); {
+		case err != nil:
 			return nil, false, err
+		case s.Elsewhere:
+			return nil, false, ErrElsewhere
 		}
-		return nil, true, nil // it ended long ago, or it is another process's
+		return nil, true, nil // it ended long ago
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

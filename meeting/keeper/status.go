@@ -22,6 +22,8 @@ type Status struct {
 	EndedAt   time.Time // zero: it is going on
 	// Existing means that a join found us in the meeting already.
 	Existing bool
+	// Elsewhere means that another process on the same data folder attends it: what is known here is little.
+	Elsewhere bool
 	// Next is the cursor of the last event: Listen from here hears what happens from now on.
 	Next int64
 	wire.Status
@@ -68,6 +70,7 @@ func (k *Keeper) fromRow(row store.Meeting) Status {
 		RecordingClosed: row.RecordingState == "ready", Deleted: row.RecordingState == "deleted", Recording: row.RecordingState == "writing" && row.Ended.IsZero(),
 		Transcript: "off", Microphone: string(meeting.DeviceUnknown), Camera: string(meeting.DeviceUnknown),
 	}
+	s.Elsewhere = row.Ended.IsZero()
 	if row.Reason != "" {
 		e := meeting.Reason(row.Reason).Ending()
 		s.What, s.Try = e.What, e.Try

@@ -239,7 +239,7 @@ func (s *Seat) fail(err error, id string) error {
 	case errors.Is(err, keeper.ErrClosing):
 		return tool.Fail(tool.CodeShuttingDown)
 	case errors.Is(err, keeper.ErrElsewhere):
-		return tool.Fail(tool.CodeWorkerFailed, "what", err.Error())
+		return tool.Fail(tool.CodeMeetingElsewhere, "meeting_id", id)
 	case errors.Is(err, keeper.ErrWriting):
 		return tool.Fail(tool.CodeRecordingWriting, "meeting_id", id)
 	case errors.Is(err, keeper.ErrNoFile):

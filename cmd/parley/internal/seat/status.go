@@ -63,7 +63,10 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 		}
 	}
 	out.RequestedAt, out.AdmittedAt, out.EndedAt = timeOf(st.Requested), timeOf(st.Admitted), timeOf(st.EndedAt)
-	out.Hint = hint(out)
+	if st.Elsewhere {
+		out.Warnings = append(out.Warnings, "Another service on the same data folder attends this meeting; what is told here comes from the disk.")
+	}
+	out.Hint = hint(out, st.Elsewhere)
 	return out
 }
 
@@ -81,8 +84,10 @@ func recordingState(st keeper.Status) string {
 	return "none"
 }
 
-func hint(s tool.Status) string {
+func hint(s tool.Status, elsewhere bool) string {
 	switch {
+	case elsewhere:
+		return "ask the service that attends it; meeting_transcript works here, too"
 	case s.Question != nil:
 		return "answer the question with meeting_answer"
 	case s.State == tool.Ended && s.RecordingState == "ready":

@@ -42,7 +42,7 @@ func TestFramesKeepTheirContentWhateverTheirStyle(t *testing.T) {
 			<x-host></x-host><script>document.querySelector('x-host').attachShadow({mode:'closed'}).innerHTML = '<iframe src="{other}/c"></iframe>'</script>`,
 		"/a": `<button>Pointer frame</button>`, "/b": `<button>Zero frame</button>`, "/c": `<button>Frame in a closed root</button>`,
 	})
-	has(t, until(t, s, "Frame in a closed root"), `button "Pointer frame"`, `button "Zero frame"`)
+	has(t, until(t, s, "Frame in a closed root"), `button Pointer frame`, `button Zero frame`)
 }
 
 func TestAFrameThatHangsIsNamedAndTheRestIsRead(t *testing.T) {
@@ -58,7 +58,7 @@ func TestAPageWhollyInShadowRootsIsNotEmpty(t *testing.T) {
 		customElements.define('app-root', class extends HTMLElement { constructor() { super(); this.attachShadow({mode:'open'}).innerHTML = '<app-view><span slot=x>slotted</span></app-view>'; } });
 		customElements.define('app-view', class extends HTMLElement { constructor() { super(); this.attachShadow({mode:'closed'}).innerHTML = '<h1>App</h1><button>Go</button><slot name=x></slot>'; } });
 		</script>`})
-	has(t, until(t, s, "Go"), "# App", `button "Go"`, "slotted")
+	has(t, until(t, s, "Go"), "# App", `button Go`, "slotted")
 }
 
 func TestALargePageIsCutAtABudgetWithAWayToTheRest(t *testing.T) {
@@ -168,10 +168,10 @@ func TestADialogBeforeLeavingIsAnsweredAndTheNavigationGoesOn(t *testing.T) {
 func TestRefsOutliveActsAndDieWithTheirElement(t *testing.T) {
 	s, at := page(t, map[string]string{"/": `<button id=a onclick="document.body.append(Object.assign(document.createElement('p'), {textContent: 'more'})); b.textContent = 'Changed'">A</button><button id=b>B</button>`, "/two": `two`})
 	snap := snapshot(t, s, browser.ReadOptions{})
-	a, b := refOf(t, snap, `button "A"`), refOf(t, snap, `button "B"`)
+	a, b := refOf(t, snap, `button A`), refOf(t, snap, `button B`)
 	click(t, s, a)
 	again := until(t, s, "more")
-	if refOf(t, again, `button "A"`) != a || refOf(t, again, `button "Changed"`) != b {
+	if refOf(t, again, `button A`) != a || refOf(t, again, `button Changed`) != b {
 		t.Errorf("refs changed: %q", again.Lines)
 	}
 	browsertest.Eval[any](t, s, "() => { document.getElementById('b').replaceWith(Object.assign(document.createElement('button'), {textContent: 'Changed'})) }")
@@ -198,7 +198,7 @@ func TestRefsOutliveActsAndDieWithTheirElement(t *testing.T) {
 	if err := resolve(a); err != nil && !errors.Is(err, browser.ErrStale) {
 		t.Errorf("after back: %v", err)
 	}
-	if fresh := refOf(t, snapshot(t, s, browser.ReadOptions{}), `button "A"`); resolve(fresh) != nil {
+	if fresh := refOf(t, snapshot(t, s, browser.ReadOptions{}), `button A`); resolve(fresh) != nil {
 		t.Errorf("a fresh ref after back does not work")
 	}
 }
@@ -244,7 +244,7 @@ func TestDownloadsAndEmptyAnswersAreSuccessesThatSaySo(t *testing.T) {
 	if err != nil || !out.NoContent || out.Navigated {
 		t.Errorf("204 by a link: %+v %v", out, err)
 	}
-	has(t, snapshot(t, s, browser.ReadOptions{}), `link "File"`)
+	has(t, snapshot(t, s, browser.ReadOptions{}), `link File`)
 }
 
 func TestATabThatACallOpensIsNamedAndCurrentAndOneThatClosesItselfStrandsNothing(t *testing.T) {
@@ -269,7 +269,7 @@ func TestATabThatACallOpensIsNamedAndCurrentAndOneThatClosesItselfStrandsNothing
 	if err != nil || out.Tab != "t1" || !strings.Contains(fmt.Sprint(out.Notes), "t2 is closed") {
 		t.Errorf("a tab that closes itself: %+v %v", out, err)
 	}
-	has(t, snapshot(t, s, browser.ReadOptions{}), `button "Open"`)
+	has(t, snapshot(t, s, browser.ReadOptions{}), `button Open`)
 	// A tab that comes at another time is named and stays behind.
 	browsertest.Do(t, s, func(ctx context.Context, p *browser.Page) error { return press(ctx, p, 5, 300) })
 	browsertest.Eval[any](t, s, "() => { const s = document.createElement('script'); s.textContent = 'setTimeout(() => window.open(\"/later\"), 700)'; document.body.append(s); }")
@@ -367,7 +367,7 @@ func TestPicturesHaveTheScaleOfThePageAndAnEdgeAtMost(t *testing.T) {
 
 func TestTheConsoleIsToldOnRequestAndErrorsAreCounted(t *testing.T) {
 	s, _ := page(t, map[string]string{"/": `<button onclick="console.error('bad', 1); console.log('fine'); setTimeout(() => { throw new Error('thrown') })">x</button>`})
-	out, err := tap(t, s, refOf(t, snapshot(t, s, browser.ReadOptions{}), `button "x"`))
+	out, err := tap(t, s, refOf(t, snapshot(t, s, browser.ReadOptions{}), `button x`))
 	if err != nil || out.Errors != 2 {
 		t.Errorf("%+v %v", out, err)
 	}
@@ -399,7 +399,7 @@ func TestQuietSeesWhatChromiumSees(t *testing.T) {
 	s := browsertest.OpenIn(t, m, browser.Want{Engine: "quiet"})
 	browsertest.Go(t, s, at)
 	snap := until(t, s, "seen:")
-	has(t, snap, `button "Go"`, "(hidden)")
+	has(t, snap, `button Go`, "(hidden)")
 	if strings.Contains(text(snap), "noticed") || strings.Contains(text(snap), "hunter2") {
 		t.Errorf("the page noticed that it is watched:\n%s", text(snap))
 	}

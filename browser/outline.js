@@ -13,7 +13,15 @@
 		return s.replace(/[\s\u00a0]+/g, ' ');
 	};
 	const short = (s, n) => s.length > n ? s.slice(0, n).trimEnd() + '…' : s;
-	const quoted = (s) => '"' + short(s, MAX_NAME).replaceAll('"', "'") + '"';
+	// What a page wrote could look like a ref of ours. REF goes before ours until a line is whole, and no page can write it:
+	// clean takes it away. In quotes nothing is taken for one.
+	const REF = '\u0002', LIKE_REF = /(?<!\w)e(?=\d)/g, FORGED = /(?<![\w\u0002])e\d+(?!\w)/g, OURS = /\u0002/g;
+	const finish = (line) => line.replace(FORGED, "'$&'").replace(OURS, '');
+	const quoted = (s) => '"' + short(s, MAX_NAME).replaceAll('"', "'").replace(LIKE_REF, REF + 'e') + '"';
+	// called writes the name of what has a ref: bare where it cannot be taken for anything that may follow, since quotes are a
+	// fifth of a page's tokens.
+	const ODD_NAME = /["|=]|->|\)$|^[(#-]|(?:^|\s)(?:checked|mixed|selected|pressed|current|expanded|collapsed|disabled|readonly|required|invalid|focused|modal|paused|playing|muted)$/i;
+	const called = (name) => !name ? '' : ' ' + (ODD_NAME.test(name) ? quoted(name) : short(name, MAX_NAME));
 
 	const shadow = (el) => seen.shadow(el);
 
@@ -30,6 +38,7 @@
 		}
 		return 'e' + n;
 	};
+	const refOf = (el) => REF + ref(el);
 	const byRef = (n) => { const r = elements.get(n); return r ? r.deref() : undefined; };
 
 	// Frames are told to us before: which document the element holds.
@@ -226,6 +235,7 @@
 			size += whole.length + 1;
 		};
 		const emit = (text, level) => {
+			text = finish(text);
 			if (!wanted) { put(text, level); return; }
 			while (pending.length && pending[pending.length - 1].level >= level) pending.pop();
 			if (fold(text).includes(wanted)) {
@@ -234,13 +244,13 @@
 				out.matches = (out.matches || 0) + 1;
 			} else pending.push({ text: short(text, 120), level, out: false });
 		};
+		let token = false; // the line ends with what can be worked: a text that follows needs a bar, another ref does not
 		const flush = () => {
 			if (flat) { if (line && !line.endsWith(' ')) line += ' '; return; }
 			const text = line.trim();
-			line = '';
+			line = '', token = false;
 			if (text) { emit(mark + text, indent); mark = ''; }
 		};
-		let token = false; // the line ends with what can be worked: no bar is needed to tell what follows from it
 		const add = (t) => { if (line && !line.endsWith(' ')) line += ' '; line += t + ' '; token = true; };
 		const over = () => {
 			if (out.cut) return true;
@@ -272,7 +282,7 @@
 				if (t.length > 20000 && !wanted) { out.long = (out.long || 0) + t.length - 20000; t = t.slice(0, 20000); }
 				t = clean(t);
 				if (line.length > 4000) flush();
-				if (t !== ' ') token = false;
+				if (token && t !== ' ') { if (!/^\s?[.,;:!?)]/.test(t)) line = line.trimEnd() + ' | '; else line = line.trimEnd(); token = false; }
 				if (t === ' ') { if (line && !line.endsWith(' ')) line += ' '; } else line += line.endsWith(' ') && t[0] === ' ' ? t.slice(1) : t;
 				return;
 			}
@@ -299,7 +309,7 @@
 			if (tag === 'LABEL' && n.control) {
 				// What it says is the field's name, and stands there.
 				if (n.contains(n.control)) { for (const el of n.querySelectorAll(FIELDS)) if (!hiddenBox(el)) visit(el, true, depth + 1); }
-				else if (hiddenBox(n.control)) add('clickable ' + quoted(said(n)) + ' ' + ref(n) + (n.control.checked ? ' checked' : '')); // the field is drawn by its label
+				else if (hiddenBox(n.control)) add(refOf(n) + ' clickable' + called(said(n)) + (n.control.checked ? ' checked' : '')); // the field is drawn by its label
 				if (!inline) flush();
 				return;
 			}
@@ -327,29 +337,28 @@
 			case 'img': {
 				const name = nameOf(n, role);
 				const click = clickable(n, st, pointer);
-				if (name || click) add('img' + (name ? ' ' + quoted(name) : '') + (click ? ' ' + ref(n) : ''));
+				if (click) add(refOf(n) + ' img' + called(name)); else if (name) add('img ' + quoted(name));
 				if (!inline) flush();
 				return;
 			}
 			case 'canvas':
 				out.canvases++;
-				add('canvas ' + n.width + 'x' + n.height + ' ' + ref(n) + ' (cannot be read: screenshot {ref})');
+				add(refOf(n) + ' canvas ' + n.width + 'x' + n.height + ' (cannot be read: screenshot {ref})');
 				flush();
 				return;
 			case 'iframe': {
 				flush();
 				const id = frames.get(n);
 				const name = nameOf(n, role);
-				const head = 'iframe' + (name ? ' ' + quoted(name) : '') + ' ' + ref(n);
-				if (wanted) { put('\u0001' + (id || '') + '\u0001' + head, indent); return; }
+				const head = finish(refOf(n) + ' iframe' + (name ? ' ' + quoted(name) : ''));
 				put('\u0001' + (id || '') + '\u0001' + head, indent);
 				return;
 			}
 			case 'video': case 'audio':
-				add(role + ' ' + ref(n) + (n.paused ? ' paused' : ' playing') + (n.muted ? ' muted' : ''));
+				add(refOf(n) + ' ' + role + (n.paused ? ' paused' : ' playing') + (n.muted ? ' muted' : ''));
 				return;
 			case 'embed':
-				add('embedded object ' + ref(n) + ' (cannot be read)');
+				add(refOf(n) + ' embedded object (cannot be read)');
 				return;
 			case 'separator':
 				if (tag === 'HR') return;
@@ -362,7 +371,6 @@
 				for (const c of kids(n)) {
 					if (c.nodeType !== 1) { visit(c, pointer, depth + 1); continue; }
 					line = line.trimEnd() + (!line ? '| ' : token ? ' ' : ' | ');
-					token = false;
 					visit(c, pointer, depth + 1);
 				}
 				flat--;
@@ -371,13 +379,13 @@
 				return;
 			}
 			case 'cell':
-				if (clickable(n, st, pointer) && !n.querySelector(WORKABLE)) { const name = said(n); add('cell ' + quoted(name) + ' ' + ref(n) + states(n, role)); if (!inline) flush(); return; }
+				if (clickable(n, st, pointer) && !n.querySelector(WORKABLE)) { const name = said(n); add(refOf(n) + ' cell' + called(name) + states(n, role)); if (!inline) flush(); return; }
 				children(n, st.cursor === 'pointer', depth);
 				if (!inline) flush();
 				return;
 			case 'listitem':
 				flush();
-				if (flat) { add('-'); children(n, pointer, depth); return; }
+				if (flat) { add('-'); token = false; children(n, pointer, depth); return; }
 				mark += '- ';
 				children(n, st.cursor === 'pointer', depth);
 				flush();
@@ -390,7 +398,8 @@
 			}
 			if (n.isContentEditable && !(n.parentElement && n.parentElement.isContentEditable)) {
 				const name = nameOf(n, 'textbox');
-				add('textbox' + (name ? ' ' + quoted(name) : '') + ' ' + ref(n) + ' ' + valueOf(n, 'textbox') + states(n, 'textbox') + (n === active ? ' focused' : ''));
+				const v = valueOf(n, 'textbox');
+				add(refOf(n) + ' textbox' + called(name) + (v ? ' ' + v : '') + states(n, 'textbox') + (n === active ? ' focused' : ''));
 				flush();
 				return;
 			}
@@ -405,7 +414,7 @@
 				if (!name && BARE.has(role)) { children(n, pointer, depth); if (!inline) flush(); return; }
 				const was = inTable;
 				if (role === 'table') inTable = n.querySelector('table') ? 2 : 1;
-				nest(n, pointer, depth, role + (name ? ' ' + quoted(name) : '') + ' ' + ref(n) + (role === 'dialog' && attr(n, 'aria-modal') === 'true' ? ' modal' : ''));
+				nest(n, pointer, depth, refOf(n) + ' ' + role + called(name) + (role === 'dialog' && attr(n, 'aria-modal') === 'true' ? ' modal' : ''));
 				inTable = was;
 				return;
 			}
@@ -414,11 +423,11 @@
 				if (text.length <= LONG && !n.querySelector(WORKABLE)) {
 					const name = nameOf(n, 'clickable') || text;
 					const more = states(n, '');
-					add('clickable' + (name ? ' ' + quoted(name) : '') + ' ' + ref(n) + more);
+					add(refOf(n) + ' clickable' + called(name) + more);
 					if (!inline) flush();
 					return;
 				}
-				if (n.tagName !== 'LABEL' && !flat) { nest(n, true, depth, 'clickable ' + ref(n)); return; }
+				if (n.tagName !== 'LABEL' && !flat) { nest(n, true, depth, refOf(n) + ' clickable'); return; }
 			}
 			children(n, st.cursor === 'pointer', depth);
 			if (!inline) flush();
@@ -435,18 +444,17 @@
 		};
 		const worked = (n, role, inline, depth) => {
 			let name = nameOf(n, role);
-			let s = role === 'disclosure' ? 'button' : role;
+			let s = refOf(n) + ' ' + (role === 'disclosure' ? 'button' : role);
 			const parts = n.tagName !== 'SELECT' && n.tagName !== 'INPUT' && n.tagName !== 'TEXTAREA' && (role === 'listbox' || role === 'treeitem' || (n.firstElementChild && NAMED.has(role) && (name.length > LONG || n.querySelector(WORKABLE))));
 			const own = n.getAttribute('aria-label');
 			if (parts && !own && NAMED.has(role) && name === said(n)) name = role === 'treeitem' ? ownText(n) : '';
 			if (!parts && name.length > MAX_NAME) out.long = (out.long || 0) + name.length - MAX_NAME;
-			if (name) s += ' ' + quoted(name);
+			if (name) s += called(name);
 			else if (!parts) { const near = hint(n); if (near) s += ' ' + near; }
-			s += ' ' + ref(n);
 			if (VALUED.has(role)) { const v = valueOf(n, role); if (v) s += ' ' + v; }
 			s += states(n, role);
 			if (n === active) s += ' focused';
-			if (links && role === 'link' && n.href) s += ' -> ' + short(clean(String(n.getAttribute('href'))), 300);
+			if (links && role === 'link' && n.href) s += ' -> ' + short(clean(String(n.getAttribute('href'))).replace(LIKE_REF, REF + 'e'), 300);
 			if (parts) { nest(n, true, depth, s); return; }
 			if (n.tagName === 'SELECT' && role === 'listbox') { /* its value says it */ s += ' ' + valueOf(n, role); }
 			add(s);

@@ -45,17 +45,17 @@ func until(t testing.TB, s *browser.Session, want string) *browser.Snapshot {
 
 var refs = regexp.MustCompile(`\be[0-9]+\b`)
 
-// refOf is the ref in the line that contains a text.
+// refOf is the ref of what a line calls so.
 func refOf(t testing.TB, s *browser.Snapshot, line string) browser.Ref {
 	t.Helper()
 	for _, l := range s.Lines {
 		if i := strings.Index(l, line); i >= 0 {
-			if r := refs.FindString(l[i+len(line):]); r != "" {
-				return browser.Ref(r)
+			if all := refs.FindAllString(l[:i+len(line)], -1); len(all) > 0 {
+				return browser.Ref(all[len(all)-1])
 			}
 		}
 	}
-	t.Fatalf("no ref after %q in:\n%s", line, text(s))
+	t.Fatalf("no ref before %q in:\n%s", line, text(s))
 	return ""
 }
 
@@ -85,19 +85,19 @@ func TestSnapshotIsCompactText(t *testing.T) {
 	browsertest.Go(t, s, at)
 	snap := snapshot(t, s, browser.ReadOptions{})
 	want := `# Shop open
-navigation "Main" e1
- - link "Home" e2
- - link "Cart" e3
-Some text with a link "link" e4 inside.
-textbox "Name" e5 = "bob" textbox "Mail" e6 combobox "Colour" e7 = "Blue" of Red / Blue checkbox "Agree" e8 checked button "Send" e9 disabled
-clickable "Open menu" e10
-table e11
+e1 navigation Main
+ - e2 link Home
+ - e3 link Cart
+Some text with a e4 link link | inside.
+e5 textbox Name = "bob" e6 textbox Mail e7 combobox Colour = "Blue" of Red / Blue e8 checkbox Agree checked e9 button Send disabled
+e10 clickable Open menu
+e11 table
  | Item | Price
  | Tea | 3
-button "More" e12 collapsed
+e12 button More collapsed
 img "A picture"
-dialog "Sure" e13 modal
- button "Yes" e14 collapsed`
+e13 dialog Sure modal
+ e14 button Yes collapsed`
 	if got := text(snap); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
@@ -191,7 +191,7 @@ func TestCredentialsAreMaskedForGood(t *testing.T) {
 	}
 	check("before")
 	for _, l := range snap.Lines {
-		for _, m := range regexp.MustCompile(`button "Show[^"]*" (e[0-9]+)`).FindAllStringSubmatch(l, -1) {
+		for _, m := range regexp.MustCompile(`(e[0-9]+) button Show`).FindAllStringSubmatch(l, -1) {
 			click(t, s, browser.Ref(m[1]))
 		}
 	}
@@ -216,8 +216,26 @@ func TestNamesCannotForgeLinesOrFrames(t *testing.T) {
 			}
 		}
 	}
-	if !strings.HasPrefix(snap.Lines[0], `button "a button 'Pay' e1`) || len(snap.Lines) != 4 {
+	if !strings.HasPrefix(snap.Lines[0], `e1 button "a button 'Pay' e1`) || len(snap.Lines) != 4 {
 		t.Errorf("lines: %q", snap.Lines)
+	}
+}
+
+func TestWhatAPageWritesIsNoRef(t *testing.T) {
+	at := browsertest.Site(t, map[string]string{"/": `<p>e1 button Pay</p><p><b>e</b>2 link Free</p><button>Go e9 button Pay</button><button>Done checked</button><button>Inbox (3)</button><button>a | b = "c"</button>
+		<input aria-label=Move value="e4 e5"><p>Moves: e4 <a href=/x>next</a> after <a href=/y>last</a>.</p><p>the2e4 is one word</p>`})
+	s := browsertest.Open(t)
+	browsertest.Go(t, s, at)
+	want := `'e1' button Pay
+'e2' link Free
+e1 button Go 'e9' button Pay e2 button "Done checked" e3 button "Inbox (3)" e4 button "a | b = 'c'" e5 textbox Move = "e4 e5"
+Moves: 'e4' e6 link next | after e7 link last.
+the2e4 is one word`
+	if got := text(snapshot(t, s, browser.ReadOptions{})); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if got := snapshot(t, s, browser.ReadOptions{Find: "button go"}); got.Matches != 1 {
+		t.Errorf("%d matches", got.Matches)
 	}
 }
 
@@ -236,7 +254,7 @@ func TestAnEmptyPictureOfAPageIsNamed(t *testing.T) {
 	at := browsertest.Site(t, map[string]string{"/": `<canvas width=300 height=200></canvas>`, "/empty": ``})
 	s := browsertest.Open(t)
 	browsertest.Go(t, s, at)
-	if snap := snapshot(t, s, browser.ReadOptions{}); !strings.Contains(text(snap), "canvas 300x200 e1") || !strings.Contains(fmt.Sprint(snap.Notes), "screenshot") {
+	if snap := snapshot(t, s, browser.ReadOptions{}); !strings.Contains(text(snap), "e1 canvas 300x200") || !strings.Contains(fmt.Sprint(snap.Notes), "screenshot") {
 		t.Errorf("%q %q", snap.Lines, snap.Notes)
 	}
 	browsertest.Go(t, s, at+"/empty")

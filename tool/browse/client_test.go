@@ -122,7 +122,7 @@ func TestTwentyStepsOfACommonClient(t *testing.T) {
 			}
 			opened := do("session_open", "Shop", map[string]any{"url": at})
 			session = opened.StructuredContent.(map[string]any)["session"].(string)
-			do("read", `button "Greet"`, nil)
+			do("read", `button Greet`, nil)
 			do("type", "", map[string]any{"role": "textbox", "name": "Name", "value": "Ada"})
 			do("click", "Hello Ada", map[string]any{"role": "button", "name": "Greet", "changes": true})
 			do("select", "", map[string]any{"role": "combobox", "name": "Colour", "option": "Blue"})
@@ -159,7 +159,7 @@ func TestTwentyStepsOfACommonClient(t *testing.T) {
 				t.Errorf("cancelled: %v", err)
 			}
 			began := time.Now()
-			do("read", `button "Greet"`, nil)
+			do("read", `button Greet`, nil)
 			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("the next call waited %v for the cancelled one", took)
 			}

@@ -178,13 +178,13 @@ func (b *bench) picture(selector string) image.Image {
 }
 
 // query is what the task asks for.
-func (b *bench) query() string { return squash(plain(b.read("#query"))) }
+func (b *bench) query() string { return squash(b.read("#query")) }
 
 // lines are the texts that a part of the page shows, without roles and refs.
 func (b *bench) lines(selector string) []string {
 	var out []string
 	for _, l := range strings.Split(b.read(selector), "\n") {
-		if p := squash(plain(l)); p != "" {
+		if p := squash(l); p != "" {
 			out = append(out, p)
 		}
 	}
@@ -194,13 +194,24 @@ func (b *bench) lines(selector string) []string {
 func squash(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 var (
-	refMark = regexp.MustCompile(`\s*\[?(?:ref=)?\be\d+\b\]?`)
+	refMark = regexp.MustCompile(`\be\d+ [a-z]+`)
 	quoted  = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
 	numeral = regexp.MustCompile(`-?\d+(?:\.\d+)?`)
 )
 
-// plain takes a read's marks away and leaves what the page says.
-func plain(s string) string { return s }
+// named gives the names of what has a ref in a read.
+func named(s string) (list []string) {
+	for l := range strings.Lines(s) {
+		for _, part := range refMark.Split(l, -1)[1:] {
+			name, _, _ := strings.Cut(strings.TrimSpace(part), " | ")
+			if m := quoted.FindStringSubmatch(name); m != nil && strings.HasPrefix(name, `"`) {
+				name = m[1]
+			}
+			list = append(list, name)
+		}
+	}
+	return list
+}
 
 // num is the first number in a text.
 func num(s string) int {

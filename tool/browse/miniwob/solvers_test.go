@@ -314,7 +314,7 @@ func init() {
 	}, "generate-number")
 	solve(func(b *bench) {
 		best, at := -1, 0
-		for i, q := range quotedIn(b.read("#cardholder")) {
+		for i, q := range append(quotedIn(b.read("#cardholder")), named(b.read("#cardholder"))...) {
 			if n := num(q); n > best {
 				best, at = n, i
 			}
@@ -381,7 +381,7 @@ func init() {
 		b.wait(".ui-autocomplete li")
 		for i, l := range b.lines(".ui-autocomplete") {
 			name := strings.TrimLeft(l, "- ")
-			if m := quotedIn(l); len(m) > 0 {
+			if m := named(l); len(m) > 0 {
 				name = m[0]
 			}
 			if len(q) == 1 || strings.HasSuffix(name, q[1]) {
@@ -484,7 +484,7 @@ func email(b *bench) {
 	q := b.query()
 	var senders []string
 	for _, l := range strings.Split(b.read("#main"), "\n") {
-		if m := quotedIn(l); len(m) > 0 {
+		if m := named(l); len(m) > 0 && m[0] != "" {
 			senders = append(senders, strings.Fields(m[0])[0])
 		}
 	}

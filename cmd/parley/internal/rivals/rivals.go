@@ -292,7 +292,7 @@ func ours(o Options) *subject {
 		},
 		navigate: func(_ *subject, url string) (string, map[string]any) { return "navigate", map[string]any{"url": url} },
 		snapshot: func(*subject, string) (string, map[string]any) { return "read", map[string]any{"max_chars": 400000} },
-		click:    byRef("click", "ref", `button "Buy %d" (e[0-9]+)`),
+		click:    byRef("click", "ref", `(e[0-9]+) button Buy %d\b`),
 	}
 }
 

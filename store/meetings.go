@@ -27,7 +27,7 @@ type Meeting struct {
 	State, Reason    string
 	Requested        time.Time
 	Admitted, Ended  time.Time
-	RecordingState   string // none, writing, ready, deleted
+	RecordingState   string // none, writing, ready, damaged, deleted
 	RecordingSeconds float64
 	RecordingBytes   int64
 	// Data is the keeper's own, at most 64 KiB, never what people said.

@@ -130,7 +130,7 @@ type Status struct {
 
 	Recording        bool    `json:"recording" doc:"Sound is being written now."`
 	RecordingSeconds float64 `json:"recording_seconds" doc:"How much was recorded so far, in seconds."`
-	RecordingState   string  `json:"recording_state,omitempty" doc:"none, writing, ready, deleted."`
+	RecordingState   string  `json:"recording_state,omitempty" doc:"none, writing, ready, damaged, deleted."`
 	EvidencePath     string  `json:"evidence_path,omitempty" doc:"The folder of the evidence on the service's machine, once it is written: how it came about, what the page showed, a picture; no chat and no speech. It goes with the recording."`
 	RecordingPath    string  `json:"recording_path,omitempty" doc:"Where the file is on the service's machine; fetch it with recording_get."`
 	RecordingBytes   int64   `json:"recording_bytes,omitempty" doc:"The file's size."`
@@ -261,7 +261,7 @@ type Summary struct {
 	Title            string     `json:"title,omitempty" arg:"untrusted" doc:"The meeting's title."`
 	Participants     *int       `json:"participants,omitempty" doc:"How many are in the call."`
 	Recording        bool       `json:"recording" doc:"Sound is being written now."`
-	RecordingState   string     `json:"recording_state,omitempty" doc:"none, writing, ready, deleted."`
+	RecordingState   string     `json:"recording_state,omitempty" doc:"none, writing, ready, damaged, deleted."`
 	RecordingSeconds float64    `json:"recording_seconds" doc:"How much was recorded."`
 	Segments         int        `json:"segments,omitempty" doc:"Finals in the transcript."`
 	RequestedAt      time.Time  `json:"requested_at" doc:"When the join was asked for."`

@@ -297,3 +297,16 @@ func mend(b []byte) []byte {
 	}
 	return b
 }
+
+// A part that was cut before its first sound is no damage: nothing was recorded.
+func TestNothingRecordedIsToldFromDamage(t *testing.T) {
+	for size, want := range map[int]error{0: ErrEmpty, 30: ErrEmpty, 200: ErrEmpty, headersOnly + 1: ErrNotOpus} {
+		path := filepath.Join(t.TempDir(), "a.ogg")
+		if err := os.WriteFile(path, bytes.Repeat([]byte("Oggs?"), size/5+1)[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Join(path); !errors.Is(err, want) {
+			t.Errorf("%d bytes: %v, want %v", size, err, want)
+		}
+	}
+}

@@ -23,6 +23,12 @@ const (
 // ErrNotOpus means that a file is no Ogg/Opus recording, or not even the beginning of one.
 var ErrNotOpus = errors.New("not an Ogg/Opus recording")
 
+// ErrEmpty means that a recording ended before its first sound was on disk.
+var ErrEmpty = errors.New("nothing was recorded yet")
+
+// headersOnly is more than an encoder writes before its first sound, and less than a second of it.
+const headersOnly = 2 << 10
+
 // FileInfo is what an Ogg/Opus file says of itself. Damage at the end is left out: a recording whose writer was
 // killed is whole up to its last whole page.
 type FileInfo struct {

@@ -43,7 +43,13 @@ func Join(path string) (FileInfo, error) {
 		end = info.First + info.Samples
 	}
 	if len(use) == 0 {
-		return FileInfo{}, fmt.Errorf("recording %s: no part has any sound: %w", filepath.Base(path), ErrNotOpus)
+		why := ErrEmpty
+		for _, n := range list {
+			if info, err := os.Stat(partPath(path, n)); err == nil && info.Size() > headersOnly {
+				why = ErrNotOpus
+			}
+		}
+		return FileInfo{}, fmt.Errorf("recording %s: no part has any sound: %w", filepath.Base(path), why)
 	}
 	if len(use) > 1 || use[0] != 1 || infos[0].First != 0 {
 		if err := weave(path, use, infos); err != nil {

@@ -319,13 +319,22 @@ func (a *app) sweep(life context.Context) {
 // crash handler) falls to the service.
 const reapEvery = 10 * time.Second
 
+// settleEvery is after how many of those looks the service gives back the memory that it does not use. No sound goes
+// through it, so that nothing waits for the pages that come back.
+const settleEvery = 3
+
 func (a *app) reap(life context.Context) {
 	tick := time.NewTicker(reapEvery)
 	defer tick.Stop()
 	var adopted proc.Adopted
-	for {
+	for n := 0; ; n++ {
 		select {
 		case <-tick.C:
+			if n%settleEvery == 0 {
+				if err := proc.Settle(); err != nil {
+					a.log.Warn("unused memory was not given back", "err", err)
+				}
+			}
 			if _, err := adopted.Reap(); err != nil {
 				a.log.Warn("dead processes were not reaped", "err", err)
 			}
@@ -382,6 +391,9 @@ func dataFolder(dir string, err error) error {
 // repair makes one playable file of what a dead worker left.
 func repair(_ context.Context, set files.Set) (meeting.Recorded, error) {
 	info, err := ogg.Join(set.Recording())
+	if errors.Is(err, ogg.ErrEmpty) {
+		return meeting.Recorded{}, keeper.ErrNothing
+	}
 	if err != nil {
 		return meeting.Recorded{}, err
 	}

@@ -139,14 +139,21 @@ func (h *house) killOne(link, match string, reasons []string, moment time.Durati
 		h.call("meeting_leave", map[string]any{"meeting_id": id}, nil)
 	}
 	h.eventually(40*time.Second, "the meeting has ended", func() bool { return h.status(id).State == tool.Ended })
-	h.eventually(20*time.Second, "the recording is ready", func() bool { return h.status(id).RecordingState == "ready" })
+	h.eventually(20*time.Second, "the recording is whole, or there is none", func() bool { return h.status(id).RecordingState != "writing" })
 	st := h.status(id)
 	if reasons != nil && !contains(reasons, st.Reason) {
 		return 0, fmt.Errorf("it ended with %q, want one of %v", st.Reason, reasons)
 	}
-	info, err := ogg.Info(st.RecordingPath)
-	if err != nil {
-		return 0, err
+	var info ogg.FileInfo
+	switch st.RecordingState {
+	case "none": // it died before the first sound was on disk
+	case "ready":
+		var err error
+		if info, err = ogg.Info(st.RecordingPath); err != nil {
+			return 0, err
+		}
+	default:
+		return 0, fmt.Errorf("the recording is %s", st.RecordingState)
 	}
 	var kept tool.Transcript
 	h.call("meeting_transcript", map[string]any{"meeting_id": id}, &kept)

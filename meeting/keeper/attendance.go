@@ -304,7 +304,7 @@ func (a *attendance) reported(r wire.Report) {
 	}
 	a.mu.Lock()
 	if r.Status != nil {
-		if !a.gone && recordingState(*r.Status) != recordingState(a.status) {
+		if !a.gone && RecordingState(*r.Status) != RecordingState(a.status) {
 			a.saveSoon() // another service on this data folder reads the row, and must not call us silent while we record
 		}
 		a.take(*r.Status)
@@ -451,7 +451,7 @@ func (a *attendance) conclude() {
 		reason = meeting.ReasonCrashed
 	}
 	a.mu.Unlock()
-	rec := a.k.salvageFiles(a.set, closed)
+	found := a.k.salvageFiles(a.set, closed)
 
 	a.mu.Lock()
 	a.gone = true
@@ -459,9 +459,8 @@ func (a *attendance) conclude() {
 	a.status.Recording, a.status.RemainingMS, a.status.Speaking, a.status.Questions = false, 0, "", nil
 	if a.set.Deleted() {
 		a.status.Deleted, a.status.RecordingClosed, a.status.RecordingPath = true, false, ""
-	} else if rec != nil {
-		a.status.RecordingClosed, a.status.RecordingPath = true, rec.Path
-		a.status.RecordingSeconds, a.status.RecordingBytes, a.status.RecordingParts, a.status.RecordingGapS = rec.Seconds, rec.Bytes, rec.Parts, rec.Gap
+	} else {
+		found.into(&a.status)
 	}
 	var told []Event
 	if a.channel != nil { // the worker could not say it
@@ -475,9 +474,7 @@ func (a *attendance) conclude() {
 		if !a.admitted.IsZero() {
 			final.DurationS = a.ended.Sub(a.admitted).Seconds()
 		}
-		if rec != nil {
-			final.Recording = &wire.File{Path: rec.Path, Bytes: rec.Bytes, Seconds: rec.Seconds, Parts: rec.Parts, GapS: rec.Gap}
-		}
+		final.Recording = found.file()
 		a.final = final
 		now := a.ended.UnixMilli()
 		told = append(told, a.note(wire.Report{At: now, State: &wire.StateChange{State: string(meeting.Ended), Reason: string(reason)}}),
@@ -527,7 +524,7 @@ func (a *attendance) saveNow() {
 	row := a.row
 	row.State, row.Reason, row.Admitted = a.status.State, a.status.Reason, a.admitted
 	row.RecordingSeconds, row.RecordingBytes = a.status.RecordingSeconds, a.status.RecordingBytes
-	row.RecordingState = recordingState(a.status)
+	row.RecordingState = RecordingState(a.status)
 	if a.gone {
 		row.Ended = a.ended
 	}
@@ -540,12 +537,15 @@ func (a *attendance) saveNow() {
 	}
 }
 
-func recordingState(s wire.Status) string {
+// RecordingState is how a recording is, in a word: none, writing, ready, damaged, deleted.
+func RecordingState(s wire.Status) string {
 	switch {
 	case s.Deleted:
 		return "deleted"
-	case s.RecordingClosed:
+	case s.RecordingClosed && (s.RecordingBytes > 0 || s.RecordingSeconds > 0):
 		return "ready"
+	case s.RecordingDamaged:
+		return "damaged"
 	case s.Recording || s.RecordingSeconds > 0:
 		return "writing"
 	}

@@ -42,8 +42,10 @@ const (
 
 // Errors of a keeper.
 var (
-	ErrNotFound  = errors.New("no such meeting")
-	ErrClosing   = errors.New("the service is shutting down")
+	ErrNotFound = errors.New("no such meeting")
+	ErrClosing  = errors.New("the service is shutting down")
+	// ErrNothing is Repair's: the worker died before its first sound was on disk.
+	ErrNothing   = errors.New("nothing was recorded")
 	ErrElsewhere = errors.New("another process of this service on the same data folder attends this meeting; ask that one")
 	ErrWriting   = errors.New("the recording is still being written; wait for the meeting to end, or stop the recording")
 	ErrNoFile    = errors.New("there is no recording of this meeting")
@@ -72,7 +74,8 @@ type Options struct {
 	RunBase string
 	// MaxMeetings is how many may run at once on this data folder. Zero: no limit.
 	MaxMeetings int
-	// Repair makes one playable file of what a dead worker left. Nil: the first part is the recording.
+	// Repair makes one playable file of what a dead worker left, or says with ErrNothing that there is no sound in it.
+	// Nil: the first part is the recording.
 	Repair func(ctx context.Context, set files.Set) (meeting.Recorded, error)
 	// Ended is called once for each meeting, after everything of it is gone. It must not block.
 	Ended func(Status)

@@ -546,6 +546,47 @@ func TestKilledWorkers(t *testing.T) {
 	}
 }
 
+// A worker that dies before its first sound is on disk has recorded nothing, and what cannot be made whole is kept.
+func TestWhatADeadWorkerLeft(t *testing.T) {
+	for _, c := range []struct {
+		repair error
+		state  string
+		kept   bool
+	}{
+		{ErrNothing, "none", false},
+		{errors.New("the disk is full"), "damaged", true},
+	} {
+		k := keeper(t, 0)
+		k.o.Repair = func(context.Context, files.Set) (meeting.Recorded, error) { return meeting.Recorded{}, c.repair }
+		s := join(t, k, "k", meetingtest.Script{})
+		reach(t, k, s.ID, "recording", recording)
+		if err := syscall.Kill(k.find("me", s.ID).child.PID(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		s = gone(t, k, s.ID)
+		if got := RecordingState(s.Status); got != c.state || (s.RecordingPath != "") != c.kept {
+			t.Errorf("%v: %s at %q", c.repair, got, s.RecordingPath)
+		}
+		row, err := k.o.Book.Get(t.Context(), "me", s.ID)
+		if err != nil || row.RecordingState != c.state {
+			t.Errorf("%v: the book says %s %v", c.repair, row.RecordingState, err)
+		}
+		if later := k.fromRow(row); RecordingState(later.Status) != c.state || (later.RecordingPath != "") != c.kept {
+			t.Errorf("%v: read again: %s at %q", c.repair, RecordingState(later.Status), later.RecordingPath)
+		}
+		set, err := files.Of(k.o.Data, "me", s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(set.Recording()); (err == nil) != c.kept {
+			t.Errorf("%v: the file: %v", c.repair, err)
+		}
+		if _, err := k.Recording(t.Context(), "me", s.ID); (err == nil) != c.kept {
+			t.Errorf("%v: recording: %v", c.repair, err)
+		}
+	}
+}
+
 func TestShutdownLeavesPolitely(t *testing.T) {
 	need.Real(t)
 	k := open(t.TempDir(), 0)

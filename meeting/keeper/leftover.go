@@ -237,15 +237,16 @@ func (k *Keeper) cleanUp(a *attendance, left info, news bool) {
 		}
 		endSession(left.Worker, left.Started, drainTime)
 	}
-	rec := k.salvageFiles(a.set, false)
+	found := k.salvageFiles(a.set, false)
 	a.mu.Lock()
 	if a.set.Deleted() {
 		a.status.Deleted, a.status.RecordingClosed = true, false
 		a.final.Deleted = true
-	} else if rec != nil {
-		a.status.RecordingClosed, a.status.RecordingPath = true, rec.Path
-		a.status.RecordingSeconds, a.status.RecordingBytes, a.status.RecordingParts, a.status.RecordingGapS = rec.Seconds, rec.Bytes, rec.Parts, rec.Gap
-		a.final.Recording = &wire.File{Path: rec.Path, Bytes: rec.Bytes, Seconds: rec.Seconds, Parts: rec.Parts, GapS: rec.Gap}
+	} else {
+		found.into(&a.status)
+		if f := found.file(); f != nil {
+			a.final.Recording = f
+		}
 	}
 	a.mu.Unlock()
 	a.saveNow()
@@ -259,36 +260,69 @@ func (k *Keeper) cleanUp(a *attendance, left info, news bool) {
 	k.concluded(a)
 }
 
-// salvageFiles finishes an interrupted deletion, or makes one file of what there is. Nil: there is nothing.
-func (k *Keeper) salvageFiles(set files.Set, closed bool) *meeting.Recorded {
+// salvage is what became of the files of a meeting whose process is gone.
+type salvage struct {
+	rec     *meeting.Recorded // nil: the worker has told all, or there is nothing
+	nothing bool              // no sound had reached the disk
+	damaged string            // what there is could not be made whole; it is kept here
+}
+
+// into puts it in a status.
+func (v salvage) into(s *wire.Status) {
+	switch {
+	case v.rec != nil:
+		s.RecordingClosed, s.RecordingPath = true, v.rec.Path
+		s.RecordingSeconds, s.RecordingBytes, s.RecordingParts, s.RecordingGapS = v.rec.Seconds, v.rec.Bytes, v.rec.Parts, v.rec.Gap
+	case v.nothing:
+		s.RecordingSeconds, s.RecordingBytes, s.RecordingParts, s.RecordingPath = 0, 0, 0, ""
+	case v.damaged != "":
+		s.RecordingDamaged, s.RecordingPath = true, v.damaged
+	}
+}
+
+// file is the recording as the end tells it; nil where there is none that can be played.
+func (v salvage) file() *wire.File {
+	if v.rec == nil {
+		return nil
+	}
+	return &wire.File{Path: v.rec.Path, Bytes: v.rec.Bytes, Seconds: v.rec.Seconds, Parts: v.rec.Parts, GapS: v.rec.Gap}
+}
+
+// salvageFiles finishes an interrupted deletion, or makes one file of what there is.
+func (k *Keeper) salvageFiles(set files.Set, closed bool) salvage {
 	if set.Deleted() {
 		if err := set.Unlink(); err != nil {
 			k.log.Error("keeper: finish a deletion", "err", err)
 		}
-		return nil
+		return salvage{}
 	}
 	parts := set.Parts()
-	if len(parts) == 0 {
-		return nil
+	if len(parts) == 0 || closed { // closed: the worker has said all about it
+		return salvage{nothing: !closed}
 	}
-	if closed || k.o.Repair == nil {
-		if closed {
-			return nil // the worker has said all about it
-		}
+	if k.o.Repair == nil {
 		size := int64(0)
 		if st, err := os.Stat(parts[0]); err == nil {
 			size = st.Size()
 		}
-		return &meeting.Recorded{Path: parts[0], Bytes: size, Parts: len(parts)}
+		return salvage{rec: &meeting.Recorded{Path: parts[0], Bytes: size, Parts: len(parts)}}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), repairTime)
 	defer cancel()
 	rec, err := k.o.Repair(ctx, set)
-	if err != nil {
-		k.log.Error("keeper: repair a recording", "err", err)
-		return nil
+	switch {
+	case errors.Is(err, ErrNothing):
+		for _, part := range parts {
+			if err := os.Remove(part); err != nil {
+				k.log.Error("keeper: remove a recording without sound", "err", err)
+			}
+		}
+		return salvage{nothing: true}
+	case err != nil:
+		k.log.Error("keeper: repair a recording; it is kept as it is", "err", err)
+		return salvage{damaged: parts[0]}
 	}
-	return &rec
+	return salvage{rec: &rec}
 }
 
 // leads says whether the process that leads a session is the one that was written down, or its session lives on

@@ -67,7 +67,7 @@ func (k *Keeper) fromRow(row store.Meeting) Status {
 	s.Status = wire.Status{
 		State: row.State, Reason: row.Reason, Announce: d.Announce, Objected: d.Objected,
 		RecordingSeconds: row.RecordingSeconds, RecordingBytes: row.RecordingBytes, RecordingGapS: d.Gap, RecordingParts: d.Parts,
-		RecordingClosed: row.RecordingState == "ready", Deleted: row.RecordingState == "deleted", Recording: row.RecordingState == "writing" && row.Ended.IsZero(),
+		RecordingClosed: row.RecordingState == "ready", RecordingDamaged: row.RecordingState == "damaged", Deleted: row.RecordingState == "deleted", Recording: row.RecordingState == "writing" && row.Ended.IsZero(),
 		Transcript: "off", Microphone: string(meeting.DeviceUnknown), Camera: string(meeting.DeviceUnknown),
 	}
 	s.Elsewhere = row.Ended.IsZero()
@@ -82,7 +82,7 @@ func (k *Keeper) fromRow(row store.Meeting) Status {
 		}
 		s.DurationS = until.Sub(row.Admitted).Seconds()
 	}
-	if set, err := files.Of(k.o.Data, string(row.Tenant), row.ID); err == nil && s.RecordingClosed {
+	if set, err := files.Of(k.o.Data, string(row.Tenant), row.ID); err == nil && (s.RecordingClosed || s.RecordingDamaged) {
 		s.RecordingPath = set.Recording()
 	}
 	return s

@@ -268,10 +268,12 @@ type Status struct {
 	RecordingGapS    float64 `json:"recording_gap_s,omitempty"`
 	RecordingParts   int     `json:"recording_parts,omitempty"`
 	// RecordingClosed means that the file is whole and may be fetched.
-	RecordingClosed bool   `json:"recording_closed"`
-	RecordingPath   string `json:"recording_path,omitempty"`
-	Deleted         bool   `json:"deleted,omitempty"`
-	Objected        bool   `json:"objected,omitempty"`
+	RecordingClosed bool `json:"recording_closed"`
+	// RecordingDamaged means that a dead worker left a file that could not be made whole.
+	RecordingDamaged bool   `json:"recording_damaged,omitempty"`
+	RecordingPath    string `json:"recording_path,omitempty"`
+	Deleted          bool   `json:"deleted,omitempty"`
+	Objected         bool   `json:"objected,omitempty"`
 
 	Announce   *Announced  `json:"announce,omitempty"`
 	Transcript string      `json:"live_transcript"` // off, starting, on, stopped, failed

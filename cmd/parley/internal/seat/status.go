@@ -14,7 +14,7 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 	out := tool.Status{
 		Meeting: st.ID, Platform: st.Platform, State: tool.State(st.State), Existing: st.Existing,
 		Reason: st.Reason, HeldBy: st.HeldBy, Breakout: st.Breakout, JoinedAs: st.JoinedAs, Name: st.Name,
-		Recording: st.Recording, RecordingSeconds: st.RecordingSeconds, RecordingState: recordingState(st),
+		Recording: st.Recording, RecordingSeconds: st.RecordingSeconds, RecordingState: keeper.RecordingState(st.Status),
 		RecordingGapS: st.RecordingGapS, RecordingPath: st.RecordingPath, EvidencePath: st.Evidence, RecordingBytes: st.RecordingBytes,
 		Optout: st.Objected, SpeakerLabels: st.Speakers, Microphone: st.Microphone, Camera: st.Camera,
 		MicOpen: st.MicOpen, MuteError: st.MuteError, HostMuted: st.HostMuted, HandUp: st.HandUp, Speaking: st.Speaking != "",
@@ -63,25 +63,14 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 		}
 	}
 	out.RequestedAt, out.AdmittedAt, out.EndedAt = timeOf(st.Requested), timeOf(st.Admitted), timeOf(st.EndedAt)
+	if out.RecordingState == "damaged" {
+		out.Warnings = append(out.Warnings, "The recording could not be made whole after its process died; what there is was kept, and recording_get gives it as it is.")
+	}
 	if st.Elsewhere {
 		out.Warnings = append(out.Warnings, "Another service on the same data folder attends this meeting; what is told here comes from the disk.")
 	}
 	out.Hint = hint(out, st.Elsewhere)
 	return out
-}
-
-func recordingState(st keeper.Status) string {
-	switch {
-	case st.Deleted:
-		return "deleted"
-	case st.Recording:
-		return "writing"
-	case st.RecordingClosed && st.RecordingBytes > 0:
-		return "ready"
-	case st.RecordingSeconds > 0:
-		return "writing"
-	}
-	return "none"
 }
 
 func hint(s tool.Status, elsewhere bool) string {

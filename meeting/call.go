@@ -185,6 +185,17 @@ type SeenDialog struct {
 	Text    string
 	Choices []string
 	Open    bool
+	// Unsure says of a consent gate that it was not known by its own words, or that its accepting choice is not: it is
+	// asked about whatever the policy says.
+	Unsure bool
+}
+
+// SeenFault is something that the meeting depends on and the page does not give, although everything was tried: it is
+// tried again. Mended takes it back.
+type SeenFault struct {
+	Part   Part
+	Kind   string // safe to log: "audio-not-joined"
+	Mended bool
 }
 
 func (SeenPlace) callEvent()    {}
@@ -195,3 +206,4 @@ func (SeenCaption) callEvent()  {}
 func (SeenChat) callEvent()     {}
 func (SeenDevice) callEvent()   {}
 func (SeenDialog) callEvent()   {}
+func (SeenFault) callEvent()    {}

@@ -77,6 +77,12 @@ func (m *Machine) seen(ev CallEvent) {
 		m.mic.seen(m, ev)
 	case SeenDialog:
 		m.seenDialog(ev)
+	case SeenFault:
+		action := "retrying"
+		if ev.Mended {
+			action = "restarted"
+		}
+		m.faulted(Fault{Part: ev.Part, Kind: ev.Kind}, action)
 	}
 }
 

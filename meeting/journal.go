@@ -163,6 +163,11 @@ func describeSeen(ev CallEvent, d map[string]any) {
 		d["mic"], d["camera"] = string(ev.Microphone), string(ev.Camera)
 	case SeenDialog:
 		d["kind"], d["open"], d["choices"] = ev.Kind, ev.Open, len(ev.Choices)
+		if ev.Unsure {
+			d["unsure"] = true
+		}
+	case SeenFault:
+		d["part"], d["kind"], d["mended"] = string(ev.Part), ev.Kind, ev.Mended
 	}
 }
 

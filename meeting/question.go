@@ -165,7 +165,15 @@ func (m *Machine) seenDialog(ev SeenDialog) {
 		m.challenge(ev)
 	case "unknown", "sign-in":
 		m.hold("dialog")
+		m.lobbyWaits()
 		m.ask.put(m, question{kind: askDialog, text: ev.Text, choices: withLeave(ev.Choices), safe: "leave", dialog: ev.ID})
+	}
+}
+
+// lobbyWaits gives a person their time to answer, whatever the lobby's own is.
+func (m *Machine) lobbyWaits() {
+	if m.life.state == Lobby {
+		m.life.until = m.now.Add(answerTime + limits[Lobby])
 	}
 }
 
@@ -178,11 +186,12 @@ func (m *Machine) consentGate(ev SeenDialog) {
 	switch {
 	case m.o.ConsentGate == GateLeave:
 		m.leave(ReasonDeclined, Transition{Text: ev.Text})
-	case m.o.ConsentGate == GateAccept && m.o.Permits.AcceptGates && len(ev.Choices) > 0:
+	case m.o.ConsentGate == GateAccept && m.o.Permits.AcceptGates && len(ev.Choices) > 0 && !ev.Unsure:
 		// The module lists the accepting choice first.
 		m.do(AnswerDialog{Op: m.nextOp(), ID: ev.ID, Choice: ev.Choices[0]})
 	default:
 		m.hold("consent-gate")
+		m.lobbyWaits()
 		m.ask.put(m, question{kind: askGate, text: ev.Text, choices: withLeave(ev.Choices), safe: "leave", dialog: ev.ID})
 	}
 }
@@ -193,9 +202,7 @@ func (m *Machine) challenge(ev SeenDialog) {
 		return
 	}
 	m.hold("challenge")
-	if m.life.state == Lobby { // a person gets their time, whatever the lobby's own is
-		m.life.until = m.now.Add(answerTime + limits[Lobby])
-	}
+	m.lobbyWaits()
 	m.ask.put(m, question{kind: askChallenge, text: ev.Text, choices: []string{"solved", "leave"}, safe: "leave", dialog: ev.ID})
 }
 

@@ -494,7 +494,13 @@ func (s *story) event(words []string, rest string) (Event, error) {
 		if is(2, "closed") {
 			return Seen{SeenDialog{ID: arg(1)}}, nil
 		}
-		return Seen{SeenDialog{ID: arg(1), Kind: arg(2), Choices: strings.Split(arg(3), ","), Text: strings.Join(words[4:], " "), Open: true}}, nil
+		unsure := is(2, "unsure") // dialog d1 unsure consent [Leave,Join] text…
+		if unsure {
+			words = slices.Delete(words, 2, 3)
+		}
+		return Seen{SeenDialog{ID: arg(1), Kind: words[2], Choices: strings.Split(words[3], ","), Text: strings.Join(words[4:], " "), Open: true, Unsure: unsure}}, nil
+	case "lacks", "has":
+		return Seen{SeenFault{Part: Part(arg(1)), Kind: arg(2), Mended: words[0] == "has"}}, nil
 	case "heard", "partly":
 		who, text, ok := strings.Cut(rest, ": ")
 		if !ok {

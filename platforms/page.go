@@ -46,6 +46,18 @@ type Page interface {
 	Events() <-chan PageEvent
 }
 
+// Permitter is a Page whose browser can be told to refuse the meeting's origin every device, whatever the page does, and
+// to allow again those that it was opened with. What a document has taken before stays with it: refuse, then load it anew.
+type Permitter interface {
+	Permit(ctx context.Context, devices bool) error
+}
+
+// CookieKeeper is a Page that can be given a cookie before it loads anything.
+type CookieKeeper interface {
+	// SetCookie keeps a cookie for a host and the hosts below it.
+	SetCookie(ctx context.Context, host, name, value string, secure bool) error
+}
+
 // Target names an element: role and accessible name, or a CSS selector, or visible text.
 // Names and Texts are alternatives (one per language); matching folds case and white space.
 type Target struct {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -90,7 +91,11 @@ type Page struct {
 	consoleErrors, dialogs, navigations, crashes, badReports atomic.Int64
 }
 
-var _ platforms.Page = (*Page)(nil)
+var (
+	_ platforms.Page         = (*Page)(nil)
+	_ platforms.Permitter    = (*Page)(nil)
+	_ platforms.CookieKeeper = (*Page)(nil)
+)
 
 // Open opens a blank tab.
 func Open(ctx context.Context, b *chromium.Browser, o Options) (_ *Page, err error) {
@@ -268,6 +273,37 @@ func (p *Page) revive() {
 	if !p.gone && p.life.Err() != nil {
 		p.life, p.end = context.WithCancelCause(context.Background())
 	}
+}
+
+// Permit lets the origin that the tab was opened for use its devices, or none at all. What a document has taken already
+// stays with it.
+func (p *Page) Permit(ctx context.Context, devices bool) error {
+	if p.o.Origin == "" {
+		return errors.New("the tab was opened for no origin")
+	}
+	var granted []string
+	if devices {
+		granted = p.o.Permissions
+	}
+	return p.tab.Browser().Grant(ctx, p.o.Origin, granted...)
+}
+
+// SetCookie keeps a cookie for a host and those below it.
+func (p *Page) SetCookie(ctx context.Context, host, name, value string, secure bool) error {
+	return p.call(ctx, func(c proto.Client) error {
+		k := proto.NetworkSetCookie{Name: name, Value: value, URL: "http://" + host + "/", Path: "/", Secure: secure}
+		if secure {
+			k.URL = "https://" + host + "/"
+		}
+		if net.ParseIP(host) == nil { // an address has no hosts below it
+			k.Domain = host
+		}
+		_, err := k.Call(c)
+		if err != nil {
+			return fmt.Errorf("set a cookie: %w", err)
+		}
+		return nil
+	})
 }
 
 // Picture is a PNG of the viewport.

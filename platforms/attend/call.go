@@ -220,6 +220,37 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// Permit has the browser refuse the page every device, or give them back. It is false where the browser cannot.
+func (c *Call) Permit(ctx context.Context, devices bool) bool {
+	p, ok := c.Page.(platforms.Permitter)
+	if !ok {
+		return false
+	}
+	if err := p.Permit(ctx, devices); err != nil {
+		c.Log.Warn("what the page may use cannot be changed", "devices", devices, "error", err)
+		return false
+	}
+	c.update(func(s *State) { s.withheld = !devices })
+	return true
+}
+
+// Withheld says whether the page is refused its devices.
+func (c *Call) Withheld() (yes bool) {
+	c.Look(func(s *State) { yes = s.withheld })
+	return yes
+}
+
+// Cookie keeps a cookie before the first page, where the browser can; a page that is not asked so is asked in other ways.
+func (c *Call) Cookie(ctx context.Context, host, name, value string) {
+	k, ok := c.Page.(platforms.CookieKeeper)
+	if !ok {
+		return
+	}
+	if err := k.SetCookie(ctx, host, name, value, strings.HasPrefix(c.Link.URL, "https:")); err != nil {
+		c.Log.Debug("a cookie was not kept", "cookie", name, "error", err)
+	}
+}
+
 // Fold makes texts comparable: fields and logs treat white space in their own ways.
 func Fold(s string) string { return strings.Join(strings.Fields(s), " ") }
 

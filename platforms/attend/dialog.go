@@ -26,6 +26,7 @@ type standing struct {
 	Dialog
 	ruling  sign.Ruling
 	told    bool
+	came    time.Time
 	pressed time.Time
 }
 
@@ -42,6 +43,16 @@ const ruledKept = 64
 // pressAgain is how long a dialog may stand after its button was pressed.
 const pressAgain = 4 * time.Second
 
+// oursTime is how long a dialog may stand in a call that the module works itself.
+const oursTime = 25 * time.Second
+
+// alone says that we are in a call whose sound we hear: nothing of ours needs a dialog.
+func (r *reader) alone() bool {
+	ok := false
+	r.call.Look(func(s *State) { ok = s.Decision.Place == meeting.PlaceIn && !s.deaf && !s.leaving })
+	return ok && r.engine.Decided().HeldBy == ""
+}
+
 // press is a button of a dialog that a rule allows.
 type press struct {
 	text, choice string
@@ -55,7 +66,7 @@ func (r *reader) dialog(now time.Time, dialogs []Dialog) {
 		st := r.dialogs[d.ID]
 		switch {
 		case st == nil:
-			st = &standing{Dialog: d}
+			st = &standing{Dialog: d, came: now}
 			r.dialogs[d.ID] = st
 			r.rule(now, st)
 		case st.Text != d.Text && !st.told: // it was still being drawn, or shows something else now
@@ -63,6 +74,9 @@ func (r *reader) dialog(now time.Time, dialogs []Dialog) {
 			r.rule(now, st)
 		case st.ruling.Press != "" && !st.told && now.Sub(st.pressed) > pressAgain:
 			r.rule(now, st) // the press changed nothing
+		case st.ruling.Kind == sign.DialogOurs && !st.told && now.Sub(st.came) > oursTime && r.alone():
+			st.ruling.Kind = sign.DialogUnknown // what we work ourselves is gone soon: this is something else
+			r.tell(st)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.dialogs)) {
@@ -78,6 +92,11 @@ func (r *reader) dialog(now time.Time, dialogs []Dialog) {
 			r.call.events.Put(meeting.SeenDialog{ID: id, Kind: st.ruling.Kind, Text: st.Text, Choices: st.Choices})
 		}
 	}
+	pending := false
+	for _, st := range r.dialogs {
+		pending = pending || st.told && st.ruling.Kind != sign.DialogUnmute
+	}
+	r.call.update(func(s *State) { s.pending = pending })
 }
 
 func (r *reader) rule(now time.Time, st *standing) {
@@ -102,11 +121,15 @@ func (r *reader) rule(now time.Time, st *standing) {
 	if len(st.Choices) == 0 && st.ruling.Kind == sign.DialogUnknown {
 		return // nothing to choose: it tells something, and says it in its signs
 	}
+	r.tell(st)
+}
+
+func (r *reader) tell(st *standing) {
 	if st.ruling.Kind == sign.DialogUnmute {
 		r.call.update(func(s *State) { s.unmute = st.ID })
 	}
 	st.told = true
-	r.call.events.Put(meeting.SeenDialog{ID: st.ID, Kind: st.ruling.Kind, Text: st.Text, Choices: st.ruling.Choices, Open: true})
+	r.call.events.Put(meeting.SeenDialog{ID: st.ID, Kind: st.ruling.Kind, Text: st.Text, Choices: st.ruling.Choices, Open: true, Unsure: st.ruling.Unsure})
 }
 
 // times is the counter of a dialog: of its rule and words, since a page makes a new element each time.
@@ -143,7 +166,7 @@ func (c *Call) AnswerDialog(ctx context.Context, id, choice string) error {
 	text := ""
 	c.Look(func(s *State) {
 		for _, d := range s.Shown.Dialogs {
-			if d.ID == id {
+			if d.ID == id || id == noSound && slices.Contains(d.Choices, choice) {
 				text = d.Head
 			}
 		}

@@ -29,6 +29,9 @@ type State struct {
 	answered map[string]int // how often a dialog was answered, by its rule
 	unmute   string         // id of the dialog in which the host asks us to unmute
 	missing  bool           // the page counts more people than it names
+	pending  bool           // a dialog stands that somebody else answers
+	withheld bool           // the browser refuses the page its devices
+	deaf     bool           // the sound of the meeting could not be joined
 	nudges   int
 }
 
@@ -84,6 +87,9 @@ func (s *State) Answered(rule string) int { return s.answered[rule] }
 
 // Missing says that the page counts more people than it names.
 func (s *State) Missing() bool { return s.missing }
+
+// Pending says that a dialog stands which somebody else has to answer.
+func (s *State) Pending() bool { return s.pending }
 
 // Hit says whether the last look had this sign.
 func (s *State) Hit(name string) bool {

@@ -179,7 +179,9 @@ func TestDialogs(t *testing.T) {
 		{"dismissing ejects", "No one else is here", sign.DialogTip, "", []string{"Leave now"}, 0},
 		{"alone, with a way to stay", "No one else is here", sign.DialogTip, "Keep waiting", []string{"Leave now", "Keep waiting"}, 0},
 		{"nobody knows it", "Something quite new", sign.DialogUnknown, "", []string{"Yes", "No"}, 0},
-		{"a gate in a language nobody has seen", "Der Anruf wird aufgezeichnet", sign.DialogUnknown, "", []string{"Verlassen", "Jetzt teilnehmen"}, 0},
+		{"a gate in a language nobody has seen", "Der Anruf wird aufgezeichnet", sign.DialogConsent, "", []string{"Verlassen", "Jetzt teilnehmen"}, 0},
+		{"a gate in other words", "Iemand heeft notities aangezet", sign.DialogConsent, "", []string{"Verlaten", "Nu deelnemen"}, 0},
+		{"a dialog in other words", "Iemand heeft notities aangezet", sign.DialogUnknown, "", []string{"Verlaten", "Later"}, 0},
 	} {
 		r := ui.Rule(sign.Dialog{Text: c.text, Choices: c.choices}, c.times)
 		if c.name == "dismissing ejects" { // the only button leaves: it is never pressed
@@ -191,8 +193,11 @@ func TestDialogs(t *testing.T) {
 		if r.Kind != c.kind || r.Press != c.press {
 			t.Errorf("%s: is %s, presses %q", c.name, r.Kind, r.Press)
 		}
-		if c.kind == sign.DialogConsent && r.Choices[0] != "Join now" {
+		if c.kind == sign.DialogConsent && (r.Choices[0] == "Leave" || strings.HasPrefix(r.Choices[0], "Verla")) {
 			t.Errorf("%s: the accepting choice comes first, got %v", c.name, r.Choices)
+		}
+		if known := strings.Contains(strings.Join(c.choices, " "), "Leave"); c.kind == sign.DialogConsent && r.Unsure == known {
+			t.Errorf("%s: unsure is %t", c.name, r.Unsure)
 		}
 	}
 }

@@ -70,6 +70,7 @@ type attempt struct {
 	people  int
 	news    chan struct{}
 	done    chan struct{}
+	answers sync.WaitGroup // dialogs that are being answered
 }
 
 // attemptOn starts a stand-in, opens the module on it and has it join.
@@ -90,7 +91,7 @@ func attemptOn(t *testing.T, p platforms.Platform, k standin.Kind, s standin.Sce
 		ctx: ctx, server: server, call: call, joined: make(chan error, 1), news: make(chan struct{}), done: make(chan struct{}),
 		out: Outcome{Scenario: s.Name, Mutation: m}, place: meeting.PlaceUnknown,
 	}
-	go a.watch()
+	go a.watch(s.Expect.Answer)
 	go func() {
 		short, cancel := context.WithTimeout(ctx, 90*time.Second)
 		defer cancel()
@@ -134,6 +135,20 @@ func clipped(s string) string {
 	return s
 }
 
+// answer chooses in a dialog, as the agent would.
+func (a *attempt) answer(id, choice string) {
+	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
+	defer cancel()
+	answerer, ok := a.call.(meeting.DialogAnswerer)
+	if !ok {
+		a.wrong("the module answers no dialogs")
+		return
+	}
+	if err := answerer.AnswerDialog(ctx, id, choice); err != nil && a.ctx.Err() == nil {
+		a.wrong("the dialog was not answered: %v", err)
+	}
+}
+
 func (a *attempt) change(f func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,8 +161,9 @@ func (a *attempt) change(f func()) {
 const gateGrace = 4 * time.Second
 
 // watch takes the module's events and compares each "in" with the truth.
-func (a *attempt) watch() {
+func (a *attempt) watch(answer string) {
 	defer close(a.done)
+	defer a.answers.Wait()
 	for e := range a.call.Events() {
 		truth, _ := a.server.State().Newest()
 		a.change(func() {
@@ -157,6 +173,9 @@ func (a *attempt) watch() {
 			case meeting.SeenDialog:
 				if e.Open {
 					a.dialogs = append(a.dialogs, e.Kind)
+				}
+				if answer != "" && e.Open && slices.Contains(e.Choices, answer) {
+					a.answers.Go(func() { a.answer(e.ID, answer) })
 				}
 			case meeting.SeenDevice:
 				a.devices = append(a.devices, string(e.Microphone))

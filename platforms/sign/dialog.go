@@ -37,6 +37,8 @@ type DialogRule struct {
 	Selector string              `json:"selector,omitempty"`
 	// Buttons are those that may be pressed, most wanted first; for consent and unmute-request, those that accept.
 	Buttons map[string][]string `json:"buttons,omitempty"`
+	// ByButtons knows the dialog by its buttons: one of Buttons must stand in it, and something else beside it.
+	ByButtons bool `json:"by_buttons,omitempty"`
 	// Times is how often it may be answered; zero means once. Some pages ask the same thing twice.
 	Times int `json:"times,omitempty"`
 	// Unverified lists the languages whose words were never seen in a public source. Their dialogs are asked about.
@@ -56,8 +58,11 @@ type Ruling struct {
 	Rule string // the rule that knew it, "" for none
 	// Press is the button to press now; empty: nobody presses anything, the dialog is reported.
 	Press string
-	// Choices are the dialog's buttons; an accepting one comes first.
+	// Choices are the dialog's buttons; an accepting one comes first, where it is known.
 	Choices []string
+	// Unsure says of a gate that only its build, or words nobody has seen, made us take it for one, or that its accepting
+	// choice is not known: a policy that accepts gates is no answer to it.
+	Unsure bool
 }
 
 // never are words of buttons that are not pressed whatever a rule says: they take us out, or cannot be taken back.
@@ -78,16 +83,21 @@ func (t *Table) Rule(d Dialog, times int) Ruling {
 		if r.Selector != "" && !slices.Contains(d.Made, r.Name) {
 			continue
 		}
+		button := r.button(d.Choices)
+		if r.ByButtons && (button == "" || len(d.Choices) < 2) {
+			continue
+		}
 		ruling := Ruling{Kind: r.Kind, Rule: r.Name, Choices: d.Choices}
-		if slices.Contains(r.Unverified, lang) && r.Kind != DialogOurs {
+		doubtful := slices.Contains(r.Unverified, lang)
+		if doubtful && r.Kind != DialogOurs && r.Kind != DialogConsent {
 			ruling.Kind = DialogUnknown
 			return ruling
 		}
-		button := r.button(d.Choices)
+		if r.Kind == DialogConsent {
+			ruling.Unsure = doubtful || button == "" || len(r.Texts) == 0
+		}
 		switch {
-		case r.Kind == DialogConsent && button != "":
-			ruling.Choices = append([]string{button}, slices.DeleteFunc(slices.Clone(d.Choices), func(c string) bool { return c == button })...)
-		case r.Kind == DialogUnmute && button != "":
+		case (r.Kind == DialogConsent || r.Kind == DialogUnmute) && button != "":
 			ruling.Choices = append([]string{button}, slices.DeleteFunc(slices.Clone(d.Choices), func(c string) bool { return c == button })...)
 		case !slices.Contains(answerable, r.Kind):
 		case button == "" || times >= max(r.Times, 1):
@@ -112,6 +122,9 @@ func (r DialogRule) button(choices []string) string {
 	return ""
 }
 
+// Forbidden says of a button that nobody presses it by a rule: it would take us out, or cannot be taken back.
+func Forbidden(choice string) bool { return forbidden(choice) }
+
 func forbidden(choice string) bool {
 	f := fold(choice)
 	return slices.ContainsFunc(never, func(w string) bool { return strings.Contains(f, w) })
@@ -135,8 +148,12 @@ func matchLang(words map[string][]string, text string) string {
 
 func (r DialogRule) check() error {
 	switch {
-	case r.Name == "" || len(r.Texts) == 0 && r.Selector == "":
-		return errors.New("a dialog needs a name, and words or a selector")
+	case r.Name == "" || len(r.Texts) == 0 && r.Selector == "" && !r.ByButtons:
+		return errors.New("a dialog needs a name, and words, a selector or buttons to know it by")
+	case r.ByButtons && len(r.Buttons) == 0:
+		return errors.New("no buttons to know it by")
+	case r.ByButtons && slices.Contains(answerable, r.Kind):
+		return errors.New("what is known by a button alone is not answered by it")
 	case !slices.Contains(dialogKinds, r.Kind):
 		return fmt.Errorf("unknown kind of dialog %q", r.Kind)
 	}

@@ -13,7 +13,10 @@ func dialogs(t testing.TB) *Table {
 		{"name": "tip", "kind": "tip", "texts": {"en": ["Others may see your video differently"], "uk": ["Зрозуміло"]}, "buttons": {"en": ["Got it"], "uk": ["Зрозуміло"]}},
 		{"name": "taking notes", "kind": "consent", "texts": {"en": ["is taking notes", "is being recorded"]}, "buttons": {"en": ["Join now"]}},
 		{"name": "unmute", "kind": "unmute-request", "texts": {"en": ["would like you to unmute"]}, "buttons": {"en": ["Unmute"]}},
-		{"name": "guessed", "kind": "tip", "texts": {"de": ["Alles klar"]}, "buttons": {"de": ["Alles klar"]}, "unverified": ["de"]}
+		{"name": "guessed", "kind": "tip", "texts": {"de": ["Alles klar"]}, "buttons": {"de": ["Alles klar"]}, "unverified": ["de"]},
+		{"name": "guessed gate", "kind": "consent", "texts": {"de": ["macht Notizen"]}, "buttons": {"en": ["Join now"]}, "unverified": ["de"]},
+		{"name": "built like a gate", "kind": "consent", "selector": "[aria-modal] [data-action=ok]", "buttons": {"en": ["Join now"]}},
+		{"name": "buttons of a gate", "kind": "consent", "by_buttons": true, "buttons": {"en": ["Join now"]}}
 	]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +52,29 @@ func TestDialogsAreAnsweredByTheAllowListAlone(t *testing.T) {
 			first = r.Choices[0]
 		}
 		if r.Kind != c.kind || r.Press != c.press || first != c.first || len(r.Choices) != len(c.choices) {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+}
+
+func TestAGateInOtherWordsIsStillAGate(t *testing.T) {
+	tab := dialogs(t)
+	for _, c := range []struct {
+		name    string
+		d       Dialog
+		kind    string
+		unsure  bool
+		leading string
+	}{
+		{"its own words and button", Dialog{Text: "Gemini is taking notes", Choices: []string{"Leave", "Join now"}}, DialogConsent, false, "Join now"},
+		{"its own words, another button", Dialog{Text: "Gemini is taking notes", Choices: []string{"Leave", "Enter"}}, DialogConsent, true, "Leave"},
+		{"words nobody has seen", Dialog{Text: "Gemini macht Notizen", Choices: []string{"Leave", "Join now"}}, DialogConsent, true, "Join now"},
+		{"its build alone", Dialog{Text: "Neznáme slová", Choices: []string{"Odísť", "Vstúpiť"}, Made: []string{"built like a gate"}}, DialogConsent, true, "Odísť"},
+		{"its buttons alone", Dialog{Text: "Neznáme slová", Choices: []string{"Odísť", "Join now"}}, DialogConsent, true, "Join now"},
+		{"one button is no choice", Dialog{Text: "Neznáme slová", Choices: []string{"Join now"}}, DialogUnknown, false, "Join now"},
+		{"neither", Dialog{Text: "Neznáme slová", Choices: []string{"Odísť", "Vstúpiť"}}, DialogUnknown, false, "Odísť"},
+	} {
+		if r := tab.Rule(c.d, 0); r.Kind != c.kind || r.Unsure != c.unsure || r.Press != "" || r.Choices[0] != c.leading {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 	}

@@ -20,7 +20,10 @@ const audioTime = 9 * time.Second
 // reset them; then the chat and the list of people are opened, so that they can be read.
 func settle(ctx context.Context, c *attend.Call) error {
 	var errs []error
-	if err := joinAudio(ctx, c); err != nil {
+	if c.Withheld() && !c.Permit(ctx, true) {
+		errs = append(errs, errors.New("the browser does not give the page its microphone back"))
+	}
+	if err := hear(ctx, c); err != nil {
 		errs = append(errs, err)
 	}
 	for _, device := range []string{"microphone", "camera"} {
@@ -35,6 +38,29 @@ func settle(ctx context.Context, c *attend.Call) error {
 		c.Try(ctx, "captions-on")
 	}
 	return errors.Join(errs...)
+}
+
+// hear joins the sound and tells when that does not go: as a question where the page shows what it waits for.
+func hear(ctx context.Context, c *attend.Call) error {
+	err := joinAudio(ctx, c)
+	if err == nil {
+		c.Deaf(false, false)
+		return nil
+	}
+	if c.Place() != meeting.PlaceIn {
+		return err
+	}
+	short, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer done()
+	waits := false
+	for _, name := range []string{"join-audio", "by-computer", "audio-form"} {
+		f, _, ferr := c.Find(short, name)
+		waits = waits || ferr == nil && f.OK
+	}
+	if waits || !c.Sounding(short) {
+		c.Deaf(true, waits)
+	}
+	return err
 }
 
 // joinAudio joins the computer's audio, where that is still to be done.
@@ -57,6 +83,15 @@ func joinAudio(ctx context.Context, c *attend.Call) error {
 		if c.Try(ctx, "join-audio") {
 			if _, _, err := c.Await(ctx, "by-computer", 1500*time.Millisecond); err != nil {
 				return fmt.Errorf("join the audio: %w", err)
+			}
+		}
+		// In other words, under another id: the one button of the form that stands where nothing can be heard yet.
+		if f, t, err := c.Find(ctx, "audio-form"); err == nil && f.OK && f.Enabled && !sign.Forbidden(f.Name) {
+			t.Wait = time.Second
+			if err := c.Page.Click(ctx, t); err != nil {
+				c.Log.Debug("the form of the sound was not answered", "error", err)
+			} else if joined(ctx, c, 2*time.Second) {
+				return nil
 			}
 		}
 		if ctx.Err() != nil {
@@ -93,8 +128,8 @@ func tend(ctx context.Context, c *attend.Call) {
 	if c.Place() != meeting.PlaceIn || moving {
 		return
 	}
-	if f, _, err := c.Find(ctx, "join-audio"); err == nil && f.OK {
-		if err := joinAudio(ctx, c); err != nil {
+	if f, _, err := c.Find(ctx, "join-audio"); err == nil && f.OK || c.IsDeaf() {
+		if err := hear(ctx, c); err != nil {
 			c.Log.Warn("sound", "error", err)
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ const maxName = 64
 
 // join goes from the link to having asked: devices off, name and passcode given, button pressed.
 func join(ctx context.Context, c *attend.Call, r meeting.JoinRequest) error {
+	language(ctx, c)
 	signedIn := ""
 	if c.O.Account {
 		signedIn = account(ctx, c)
@@ -36,6 +38,12 @@ func join(ctx context.Context, c *attend.Call, r meeting.JoinRequest) error {
 	}
 	if !c.InLobby() {
 		return nil // an end, a wait or a call: the page has decided
+	}
+	if err := withhold(ctx, c); err != nil {
+		return err
+	}
+	if !c.InLobby() {
+		return nil
 	}
 	// A signed-in account has its name there already; an empty field gets ours.
 	guest, err := c.GiveName(ctx, attend.Clip(r.Name, maxName), nameTime, signedIn == "yes")
@@ -90,6 +98,28 @@ func join(ctx context.Context, c *attend.Call, r meeting.JoinRequest) error {
 	})
 }
 
+// languageCookie is where Zoom keeps the language that a visitor chose, for all of its hosts.
+const languageCookie = "_zm_lang"
+
+// language asks for the page in English, or another language, before there is any page.
+func language(ctx context.Context, c *attend.Call) {
+	u, err := url.Parse(c.Link.URL)
+	if err != nil {
+		return // loading says so
+	}
+	host := u.Hostname()
+	for _, d := range []string{"zoom.us", "zoom.com", "zoomgov.com"} {
+		if strings.HasSuffix(host, "."+d) {
+			host = d
+		}
+	}
+	lang := map[string]string{"": "en-US", "de": "de-DE", "uk": "uk-UA", "ru": "ru-RU"}[c.O.Language]
+	if lang == "" {
+		lang = "en-US"
+	}
+	c.Cookie(ctx, host, languageCookie, lang)
+}
+
 // account says whether the browser's profile is signed in: yes, no, or "" when that cannot be told.
 func account(ctx context.Context, c *attend.Call) string {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
@@ -111,6 +141,31 @@ func account(ctx context.Context, c *attend.Call) string {
 		return "yes"
 	}
 	return ""
+}
+
+// controlsTime is how long the page gets to draw the controls of its devices, which come with the rest of it.
+const controlsTime = 3 * time.Second
+
+// withhold makes a page harmless that has no controls for its devices, as the older client's has none before the call: the
+// browser refuses it microphone and camera, and it is loaded anew, since what it has taken already would stay with it. The
+// microphone comes back after admission, where there is a control to switch it off and to read.
+func withhold(ctx context.Context, c *attend.Call) error {
+	for _, device := range []string{"microphone", "camera"} {
+		f, _, err := c.Await(ctx, device, controlsTime)
+		if err != nil {
+			return err
+		}
+		if f.OK {
+			return nil
+		}
+	}
+	if !c.InLobby() || !c.Permit(ctx, false) {
+		return nil // what cannot be refused is not gone: the devices are looked at in the usual way
+	}
+	if err := c.Load(ctx, c.Link.URL); err != nil {
+		return err
+	}
+	return c.Arrive(ctx, attend.LoadTime, launcher(c))
 }
 
 // launcher goes past the page that wants to start a program.
@@ -175,8 +230,7 @@ func ready(f platforms.Found) bool {
 
 // button waits until there is one that takes a click.
 func button(ctx context.Context, c *attend.Call, wait bool) (platforms.Found, platforms.Target, error) {
-	ctx, cancel := context.WithTimeout(ctx, readyTime)
-	defer cancel()
+	until := time.Now().Add(readyTime)
 	for {
 		f, t, err := c.Find(ctx, "join")
 		if err != nil {
@@ -185,9 +239,16 @@ func button(ctx context.Context, c *attend.Call, wait bool) (platforms.Found, pl
 		if f.OK && (ready(f) || !wait) {
 			return f, t, nil
 		}
+		asked := false
+		c.Look(func(s *attend.State) { asked = s.Pending() })
+		if asked { // terms, say, that somebody else agrees to or not: they have their own time
+			until = time.Now().Add(readyTime)
+		}
 		select {
 		case <-time.After(200 * time.Millisecond):
 		case <-ctx.Done():
+		}
+		if ctx.Err() != nil || time.Now().After(until) {
 			return f, t, &meeting.EndError{Reason: meeting.ReasonJoinFailed, Err: errors.New("the page's button to join never got ready")}
 		}
 	}

@@ -6,6 +6,9 @@ import { door } from './door.js';
 import { call } from './call.js';
 import { challenge, dialogs } from './dialogs.js';
 
+// EVENTS is where viewers of an event are sent to: names below localhost are this machine's.
+const EVENTS = 'stream.meet.google.com.localhost';
+
 const words = await (await fetch('/_page/words.json')).json();
 
 const media = new Media(page => ({ streams: 3, elements: !page.has('no-audio-elements') }));
@@ -18,6 +21,11 @@ new Page({
       page.forget('button join');
       page.forget('button controls');
       const variant = { 'sign-in': '/v3/signin/identifier', variant: '/live/event', home: '/landing' }[view.screen];
+      // An event is at another host, which this machine plays by a name of its own.
+      if (view.screen === 'variant' && location.hostname !== EVENTS) {
+        location.replace(`${location.protocol}//${EVENTS}:${location.port}/live/event`);
+        return;
+      }
       if (variant) history.replaceState(null, '', variant);
       if (view.screen === 'prejoin' && before === null && !page.has('device-dialog')) media.preview();
     }

@@ -75,12 +75,11 @@ func joinAudio(ctx context.Context, c *attend.Call) error {
 			if joined(ctx, c, 2*time.Second) {
 				return nil
 			}
-			continue
 		}
 		if joined(ctx, c, 300*time.Millisecond) {
 			return nil
 		}
-		if c.Try(ctx, "join-audio") {
+		if f, _, err := c.Find(ctx, "audio-form"); (err != nil || !f.OK) && c.Try(ctx, "join-audio") {
 			if _, _, err := c.Await(ctx, "by-computer", 1500*time.Millisecond); err != nil {
 				return fmt.Errorf("join the audio: %w", err)
 			}

@@ -312,6 +312,23 @@ func (m *Manager) Get(by Owner, id string) (*Session, error) {
 	return s, nil
 }
 
+// Only is the session of an owner who has one; nil when there is none or several.
+func (m *Manager) Only(by Owner) *Session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var only *Session
+	for _, s := range m.sessions {
+		switch {
+		case s.owner != by || s.life.Err() != nil:
+		case only != nil:
+			return nil
+		default:
+			only = s
+		}
+	}
+	return only
+}
+
 // Info is what is known of a session.
 type Info struct {
 	ID      string

@@ -151,6 +151,9 @@ func TestEveryVersionOverEveryWay(t *testing.T) {
 		if !strings.Contains(r["instructions"].(string), "meeting_join") {
 			t.Error("no instructions")
 		}
+		if strings.Contains(r["instructions"].(string), "session_open") {
+			t.Error("instructions for tools that are not there")
+		}
 	}
 	// The era without sessions, by raw requests.
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`

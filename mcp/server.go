@@ -5,13 +5,14 @@ package mcp
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"io"
 	"log/slog"
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,8 +111,27 @@ func MCPLDefault(channels bool) mcpl.Manifest {
 	return m
 }
 
-//go:embed instructions.md
-var instructions string
+//go:embed instructions/*.md
+var instructions embed.FS
+
+// instructionsFor is what a client's model is told of the tools that it has.
+func instructionsFor(tools []*tool.Tool) string {
+	has := func(name string) bool {
+		return slices.ContainsFunc(tools, func(t *tool.Tool) bool { return t.Name == name })
+	}
+	var parts []string
+	for _, p := range []struct{ file, tool string }{{"meetings", "meeting_join"}, {"browser", "navigate"}, {"others", ""}} {
+		if p.tool != "" && !has(p.tool) {
+			continue
+		}
+		text, err := instructions.ReadFile("instructions/" + p.file + ".md")
+		if err != nil {
+			panic(err) // they are in the binary
+		}
+		parts = append(parts, string(text))
+	}
+	return strings.Join(parts, "\n")
+}
 
 // Server serves MCP clients. Its methods may be called from any goroutine.
 type Server struct {

@@ -53,8 +53,9 @@ func (s *Server) peek(id tenant.ID) *tenantServer {
 func (ts *tenantServer) make() {
 	s := ts.s
 	caps := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}}
+	tools := s.o.Tools.Tools(ts.tenant)
 	opts := &sdk.ServerOptions{
-		Instructions: instructions,
+		Instructions: instructionsFor(tools),
 		Capabilities: caps, // logging is left out: it is deprecated, and we have nothing to log to a client
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	}
@@ -64,7 +65,7 @@ func (ts *tenantServer) make() {
 		opts.UnsubscribeHandler = func(context.Context, *sdk.UnsubscribeRequest) error { return nil }
 	}
 	ts.sdk = sdk.NewServer(&sdk.Implementation{Name: "parley", Title: "Parley", Version: s.o.Version}, opts)
-	for _, t := range s.o.Tools.Tools(ts.tenant) {
+	for _, t := range tools {
 		ts.sdk.AddTool(describe(t), handled)
 	}
 	if ts.transcripts() {
@@ -82,11 +83,18 @@ func neverCalled(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, er
 }
 
 func describe(t *tool.Tool) *sdk.Tool {
-	destructive, open := t.Destructive, t.OpenWorld
+	a := &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, IdempotentHint: t.Idempotent || t.ReadOnly}
+	// Hints that say what is taken for granted without them are left out: hosts put the whole list before their model.
+	if !t.ReadOnly && !t.Destructive {
+		a.DestructiveHint = &t.Destructive
+	}
+	if !t.OpenWorld {
+		a.OpenWorldHint = &t.OpenWorld
+	}
 	return &sdk.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Doc,
 		InputSchema: t.Input.Input(), OutputSchema: t.Output.Output(),
-		Annotations: &sdk.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, DestructiveHint: &destructive, IdempotentHint: t.Idempotent || t.ReadOnly, OpenWorldHint: &open},
+		Annotations: a,
 	}
 }
 

@@ -79,6 +79,7 @@ const (
 	CodeNoLinks          Code = "no_links"
 
 	CodeSessionNotFound  Code = "session_not_found"
+	CodeSessionNeeded    Code = "session_needed"
 	CodeSessionsFull     Code = "sessions_full"
 	CodeSessionGone      Code = "session_gone"
 	CodeSessionBusy      Code = "session_busy"

@@ -399,7 +399,7 @@ func (s *Service) admit(_ context.Context, c Call) (*Tool, any, string, *Error) 
 			return t, nil, "", Fail(CodeRateLimited, "wait", wait.Round(100*time.Millisecond)).After(wait)
 		}
 	}
-	args, err := t.decode(c.Args)
+	args, err := t.decode(c.Caller, c.Args)
 	if err != nil {
 		return t, nil, "", asError(err)
 	}

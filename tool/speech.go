@@ -124,8 +124,8 @@ func speechTable(s SpeechSettings) []Tool {
 		Render: renderSpeechSettings,
 	})
 	decode := set.decode
-	set.decode = func(raw json.RawMessage) (any, error) {
-		v, err := decode(raw)
+	set.decode = func(c Caller, raw json.RawMessage) (any, error) {
+		v, err := decode(c, raw)
 		if err != nil {
 			return nil, err
 		}

@@ -16,28 +16,28 @@ import (
 )
 
 // Element is how every tool that works an element is told which: by one of ref, role with name, selector and text.
-// Clients are told what the arguments mean once, with click.
+// Clients are told what the arguments mean once, with click, whose text says that the others take them too.
 type Element struct {
 	Ref      string `json:"ref,omitempty" arg:"terse,maxlen=64" doc:"From read."`
-	Role     string `json:"role,omitempty" arg:"terse,maxlen=64" doc:"ARIA role."`
-	Name     string `json:"name,omitempty" arg:"terse,maxlen=2000" doc:"Part of it; with role."`
+	Role     string `json:"role,omitempty" arg:"unlisted,maxlen=64" doc:"ARIA role."`
+	Name     string `json:"name,omitempty" arg:"unlisted,maxlen=2000" doc:"Part of it; with role."`
 	Selector string `json:"selector,omitempty" arg:"terse,maxlen=4000" doc:"CSS, xpath=, text=; >> joins."`
-	Text     string `json:"text,omitempty" arg:"terse,maxlen=2000" doc:"Part of what it shows."`
-	Nth      *int   `json:"nth,omitempty" arg:"terse" doc:"0 first, -1 last."`
-	After    string `json:"after,omitempty" arg:"terse,maxlen=2000" doc:"Only behind this text."`
-	Before   string `json:"before,omitempty" arg:"terse,maxlen=2000" doc:"Only ahead of it."`
+	Text     string `json:"text,omitempty" arg:"unlisted,maxlen=2000" doc:"Part of what it shows."`
+	Nth      *int   `json:"nth,omitempty" arg:"unlisted" doc:"0 first, -1 last."`
+	After    string `json:"after,omitempty" arg:"unlisted,maxlen=2000" doc:"Only behind this text."`
+	Before   string `json:"before,omitempty" arg:"unlisted,maxlen=2000" doc:"Only ahead of it."`
 }
 
 // ElementSaid is an Element with its meaning.
 type ElementSaid struct {
-	Ref      string `json:"ref,omitempty" arg:"maxlen=64" doc:"From read."`
-	Role     string `json:"role,omitempty" arg:"maxlen=64" doc:"ARIA role."`
-	Name     string `json:"name,omitempty" arg:"maxlen=2000" doc:"Part of it; with role."`
-	Selector string `json:"selector,omitempty" arg:"maxlen=4000" doc:"CSS, xpath=, text=; >> joins."`
-	Text     string `json:"text,omitempty" arg:"maxlen=2000" doc:"Part of what it shows."`
-	Nth      *int   `json:"nth,omitempty" doc:"0 first, -1 last."`
-	After    string `json:"after,omitempty" arg:"maxlen=2000" doc:"Only behind this text."`
-	Before   string `json:"before,omitempty" arg:"maxlen=2000" doc:"Only ahead of it."`
+	Ref      string `json:"ref,omitempty" arg:"brief,maxlen=64" doc:"From read."`
+	Role     string `json:"role,omitempty" arg:"terse,maxlen=64" doc:"ARIA role."`
+	Name     string `json:"name,omitempty" arg:"brief,maxlen=2000" doc:"Part of it; with role."`
+	Selector string `json:"selector,omitempty" arg:"brief,maxlen=4000" doc:"CSS, xpath=, text=, role=; >> joins."`
+	Text     string `json:"text,omitempty" arg:"brief,maxlen=2000" doc:"Part of what it shows."`
+	Nth      *int   `json:"nth,omitempty" arg:"brief" doc:"0 first, -1 last."`
+	After    string `json:"after,omitempty" arg:"brief,maxlen=2000" doc:"Only behind this text."`
+	Before   string `json:"before,omitempty" arg:"terse,maxlen=2000" doc:"Only ahead of it."`
 }
 
 func (e Element) locator() locate.Locator {
@@ -57,10 +57,10 @@ type Worked struct {
 type ClickArgs struct {
 	On
 	ElementSaid
-	Button    string    `json:"button,omitempty" arg:"enum=left|right|middle,default=left" doc:"Which."`
-	Count     int       `json:"count,omitempty" arg:"min=1,max=3,default=1" doc:"2 is a double click."`
-	Modifiers []string  `json:"modifiers,omitempty" arg:"max=4" doc:"Alt, Control, Meta, Shift."`
-	At        []float64 `json:"at,omitempty" arg:"max=2" doc:"x, y in the element."`
+	Button    string    `json:"button,omitempty" arg:"enum=left|right|middle,default=left,terse" doc:"Which."`
+	Count     int       `json:"count,omitempty" arg:"min=1,max=3,default=1,terse" doc:"2 is a double click."`
+	Modifiers []string  `json:"modifiers,omitempty" arg:"max=4,brief" doc:"Alt, Control, Meta, Shift."`
+	At        []float64 `json:"at,omitempty" arg:"max=2,brief" doc:"x, y in it."`
 	Telling
 }
 
@@ -68,9 +68,9 @@ type ClickArgs struct {
 type TypeArgs struct {
 	On
 	Element
-	Value  string `json:"value,omitempty" arg:"maxlen=100000" doc:"Replaces what is there; dates as people write them."`
-	Append bool   `json:"append,omitempty" doc:"Type behind it instead."`
-	Submit bool   `json:"submit,omitempty" doc:"Then press Enter."`
+	Value  string `json:"value,omitempty" arg:"maxlen=100000,terse" doc:"Replaces what is there; dates as people write them."`
+	Append bool   `json:"append,omitempty" arg:"terse" doc:"Type behind it instead."`
+	Submit bool   `json:"submit,omitempty" arg:"brief" doc:"Then Enter."`
 	Telling
 }
 
@@ -78,17 +78,17 @@ type TypeArgs struct {
 type SelectArgs struct {
 	On
 	Element
-	Option  string   `json:"option,omitempty" arg:"maxlen=2000" doc:"Its label or value."`
-	Options []string `json:"options,omitempty" arg:"max=200" doc:"Several, where the list takes them."`
-	Index   *int     `json:"index,omitempty" doc:"Or its place; -1 is last."`
+	Option  string   `json:"option,omitempty" arg:"maxlen=2000,brief" doc:"Label or value."`
+	Options []string `json:"options,omitempty" arg:"max=200,terse" doc:"Several, where the list takes them."`
+	Index   *int     `json:"index,omitempty" arg:"terse" doc:"Or its place; -1 is last."`
 	Telling
 }
 
 // PressArgs are press's.
 type PressArgs struct {
 	On
-	Key   string `json:"key" arg:"required,maxlen=400" doc:"Enter, Control+a; several with blanks between."`
-	Times int    `json:"times,omitempty" arg:"min=1,max=200,default=1" doc:"Repeat."`
+	Key   string `json:"key" arg:"required,maxlen=400,brief" doc:"Enter, Control+a; several with blanks between."`
+	Times int    `json:"times,omitempty" arg:"min=1,max=200,default=1,terse" doc:"Repeat."`
 	Element
 	Telling
 }
@@ -97,29 +97,29 @@ type PressArgs struct {
 type HoverArgs struct {
 	On
 	Element
-	Telling
+	TellingToo
 }
 
 // DragArgs are drag's.
 type DragArgs struct {
 	On
 	Element
-	To     string    `json:"to,omitempty" arg:"maxlen=4000" doc:"Where to: a ref or selector."`
-	By     []float64 `json:"by,omitempty" arg:"max=2" doc:"Or how far: right, down in pixels."`
-	FromAt []float64 `json:"from_at,omitempty" arg:"max=2" doc:"x, y in the element."`
-	ToAt   []float64 `json:"to_at,omitempty" arg:"max=2" doc:"x, y in the goal."`
-	Telling
+	To     string    `json:"to,omitempty" arg:"maxlen=4000,brief" doc:"Ref or selector."`
+	By     []float64 `json:"by,omitempty" arg:"max=2,brief" doc:"Or right, down in pixels."`
+	FromAt []float64 `json:"from_at,omitempty" arg:"max=2,unlisted" doc:"x, y in the element."`
+	ToAt   []float64 `json:"to_at,omitempty" arg:"max=2,unlisted" doc:"x, y in the goal."`
+	TellingToo
 }
 
 // ScrollArgs are scroll's.
 type ScrollArgs struct {
 	On
 	Element
-	Down  float64 `json:"down,omitempty" doc:"Pixels; negative is up."`
-	Right float64 `json:"right,omitempty" doc:"Pixels."`
-	Pages float64 `json:"pages,omitempty" doc:"Views down; default 1."`
-	To    string  `json:"to,omitempty" arg:"enum=top|bottom|element" doc:"element: bring it into view."`
-	Telling
+	Down  float64 `json:"down,omitempty" arg:"brief" doc:"Pixels."`
+	Right float64 `json:"right,omitempty" arg:"terse" doc:"Pixels."`
+	Pages float64 `json:"pages,omitempty" arg:"brief" doc:"Views; default 1."`
+	To    string  `json:"to,omitempty" arg:"enum=top|bottom|element,terse" doc:"element: bring it into view."`
+	TellingToo
 }
 
 // Scrolled is scroll's answer.
@@ -138,15 +138,15 @@ type Scrolled struct {
 // FormArgs are fill_form's.
 type FormArgs struct {
 	On
-	Fields []FormField `json:"fields" arg:"required,min=1,max=50" doc:"In order."`
-	Submit bool        `json:"submit,omitempty" doc:"Then press Enter, if all hold."`
+	Fields []FormField `json:"fields" arg:"required,min=1,max=50,terse" doc:"In order."`
+	Submit bool        `json:"submit,omitempty" arg:"terse" doc:"Then press Enter, if all hold."`
 	Telling
 }
 
 // FormField is a line of fill_form.
 type FormField struct {
-	Field string `json:"field" arg:"required,maxlen=4000" doc:"A ref, a label, or a selector with = or #."`
-	Value string `json:"value" arg:"maxlen=100000" doc:"Text, date, option; true or false."`
+	Field string `json:"field" arg:"required,maxlen=4000,brief" doc:"Ref, label or selector."`
+	Value string `json:"value" arg:"maxlen=100000,brief" doc:"Text, date, option; true or false."`
 }
 
 // Filled is fill_form's answer.
@@ -167,10 +167,22 @@ type FilledField struct {
 // WaitArgs are wait_for's.
 type WaitArgs struct {
 	On
-	Element
-	Gone    bool   `json:"gone,omitempty" doc:"Until nothing visible matches."`
-	URL     string `json:"url,omitempty" arg:"maxlen=2000" doc:"Or until the address has this part."`
-	Timeout int    `json:"timeoutMs,omitempty" arg:"min=0,max=60000,default=30000" doc:"At most."`
+	ElementText
+	Gone    bool   `json:"gone,omitempty" arg:"terse" doc:"Until nothing visible matches."`
+	URL     string `json:"url,omitempty" arg:"maxlen=2000,brief" doc:"Part of the address."`
+	Timeout int    `json:"timeoutMs,omitempty" arg:"min=0,max=60000,default=30000,terse" doc:"At most."`
+}
+
+// ElementText is an Element where clients are told of text as well.
+type ElementText struct {
+	Ref      string `json:"ref,omitempty" arg:"terse,maxlen=64" doc:"From read."`
+	Role     string `json:"role,omitempty" arg:"unlisted,maxlen=64" doc:"ARIA role."`
+	Name     string `json:"name,omitempty" arg:"unlisted,maxlen=2000" doc:"Part of it; with role."`
+	Selector string `json:"selector,omitempty" arg:"terse,maxlen=4000" doc:"CSS, xpath=, text=; >> joins."`
+	Text     string `json:"text,omitempty" arg:"terse,maxlen=2000" doc:"Part of what it shows."`
+	Nth      *int   `json:"nth,omitempty" arg:"unlisted" doc:"0 first, -1 last."`
+	After    string `json:"after,omitempty" arg:"unlisted,maxlen=2000" doc:"Only behind this text."`
+	Before   string `json:"before,omitempty" arg:"unlisted,maxlen=2000" doc:"Only ahead of it."`
 }
 
 // Waited is wait_for's answer.
@@ -186,26 +198,26 @@ func elementErrors(more ...tool.Code) []tool.Code {
 
 func (s *Service) acting() []tool.Tool {
 	return []tool.Tool{
-		tool.New(tool.Spec[ClickArgs, Worked]{
+		newTool(s, tool.Spec[ClickArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "click", Title: "Click", Ephemeral: true, OpenWorld: true,
-				Doc:    "Click an element: the first visible match. Confirmed by the page, else uncertain says why. The other tools take elements the same way; changes: true tells what the page then shows differently.",
+				Doc:    "Click the first visible match; uncertain means the page did not confirm it. Tools on elements all take ref to before, acts all take changes: true, which adds what the page shows differently.",
 				Errors: elementErrors(tool.CodeNoOption, tool.CodeElementUnfit),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a ClickArgs) (Worked, error) {
 				if len(a.At) == 1 {
 					return Worked{}, tool.Fail(tool.CodeBadArgument, "what", "at is two numbers, x and y")
 				}
-				return s.work(ctx, c, a.On, a.Telling, "clicked", func(ctx context.Context, p *browser.Page) (act.Done, error) {
+				return s.work(ctx, c, a.On, a.Changes, "clicked", func(ctx context.Context, p *browser.Page) (act.Done, error) {
 					return act.Click(ctx, p, Element(a.ElementSaid).locator(), act.ClickOptions{Button: a.Button, Count: a.Count, Modifiers: a.Modifiers, At: a.At})
 				})
 			},
 			Render: renderWorked,
 		}),
-		tool.New(tool.Spec[TypeArgs, Worked]{
+		newTool(s, tool.Spec[TypeArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "type", Title: "Type", Ephemeral: true, OpenWorld: true,
-				Doc:    "Put a value into a field and read it back.",
+				Doc:    "Put a value into a field, read back.",
 				Errors: elementErrors(tool.CodeElementUnfit, tool.CodeNotTyped, tool.CodeNoOption),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a TypeArgs) (Worked, error) {
@@ -213,16 +225,16 @@ func (s *Service) acting() []tool.Tool {
 				if err != nil {
 					return Worked{}, err
 				}
-				return s.work(ctx, c, a.On, a.Telling, "typed", func(ctx context.Context, p *browser.Page) (act.Done, error) {
+				return s.work(ctx, c, a.On, a.Changes, "typed", func(ctx context.Context, p *browser.Page) (act.Done, error) {
 					return act.Type(ctx, p, a.locator(), value, act.TypeOptions{Append: a.Append, Submit: a.Submit})
 				})
 			},
 			Render: renderWorked,
 		}),
-		tool.New(tool.Spec[SelectArgs, Worked]{
+		newTool(s, tool.Spec[SelectArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "select", Title: "Select", Ephemeral: true, OpenWorld: true,
-				Doc:    "Choose from a list, native or the page's own.",
+				Doc:    "Choose from a list of any kind.",
 				Errors: elementErrors(tool.CodeElementUnfit, tool.CodeNoOption),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a SelectArgs) (Worked, error) {
@@ -230,16 +242,16 @@ func (s *Service) acting() []tool.Tool {
 				if a.Option != "" {
 					options = append([]string{a.Option}, options...)
 				}
-				return s.work(ctx, c, a.On, a.Telling, "selected", func(ctx context.Context, p *browser.Page) (act.Done, error) {
+				return s.work(ctx, c, a.On, a.Changes, "selected", func(ctx context.Context, p *browser.Page) (act.Done, error) {
 					return act.Select(ctx, p, a.locator(), act.SelectOptions{Options: options, Index: a.Index})
 				})
 			},
 			Render: renderWorked,
 		}),
-		tool.New(tool.Spec[PressArgs, Worked]{
+		newTool(s, tool.Spec[PressArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "press", Title: "Press keys", Ephemeral: true, OpenWorld: true,
-				Doc:    "Press keys on an element, or where the focus is.",
+				Doc:    "Press keys, there or where the focus is.",
 				Errors: elementErrors(),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a PressArgs) (Worked, error) {
@@ -250,29 +262,29 @@ func (s *Service) acting() []tool.Tool {
 				if len(chords)*max(a.Times, 1) > 1000 {
 					return Worked{}, tool.Fail(tool.CodeBadArgument, "what", "more than 1000 keys in one call")
 				}
-				return s.work(ctx, c, a.On, a.Telling, "pressed", func(ctx context.Context, p *browser.Page) (act.Done, error) {
+				return s.work(ctx, c, a.On, a.Changes, "pressed", func(ctx context.Context, p *browser.Page) (act.Done, error) {
 					return act.Press(ctx, p, a.locator(), slices.Repeat(chords, max(a.Times, 1)), 0)
 				})
 			},
 			Render: renderWorked,
 		}),
-		tool.New(tool.Spec[HoverArgs, Worked]{
+		newTool(s, tool.Spec[HoverArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "hover", Title: "Hover", Ephemeral: true, OpenWorld: true,
-				Doc:    "Rest the mouse on an element.",
+				Doc:    "Rest the mouse on it.",
 				Errors: elementErrors(),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a HoverArgs) (Worked, error) {
-				return s.work(ctx, c, a.On, a.Telling, "hovering", func(ctx context.Context, p *browser.Page) (act.Done, error) {
+				return s.work(ctx, c, a.On, a.Changes, "hovering", func(ctx context.Context, p *browser.Page) (act.Done, error) {
 					return act.Hover(ctx, p, a.locator(), 0)
 				})
 			},
 			Render: renderWorked,
 		}),
-		tool.New(tool.Spec[DragArgs, Worked]{
+		newTool(s, tool.Spec[DragArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "drag", Title: "Drag", Ephemeral: true, OpenWorld: true,
-				Doc:    "Drag an element to another, or by a distance.",
+				Doc:    "Drag to an element or by a distance; from_at, to_at: [x, y] in them.",
 				Errors: elementErrors(tool.CodeElementUnfit),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a DragArgs) (Worked, error) {
@@ -287,32 +299,32 @@ func (s *Service) acting() []tool.Tool {
 				default:
 					o.By = a.By
 				}
-				return s.work(ctx, c, a.On, a.Telling, "dragged", func(ctx context.Context, p *browser.Page) (act.Done, error) {
+				return s.work(ctx, c, a.On, a.Changes, "dragged", func(ctx context.Context, p *browser.Page) (act.Done, error) {
 					return act.Drag(ctx, p, a.locator(), o)
 				})
 			},
 			Render: renderWorked,
 		}),
-		tool.New(tool.Spec[ScrollArgs, Scrolled]{
+		newTool(s, tool.Spec[ScrollArgs, Scrolled]{
 			Tool: tool.Tool{
 				Name: "scroll", Title: "Scroll", Ephemeral: true, OpenWorld: true,
-				Doc:    "Scroll the page, or what an element stands in.",
+				Doc:    "Scroll the page or around an element.",
 				Errors: elementErrors(),
 			},
 			Run: s.scroll, Render: renderScrolled,
 		}),
-		tool.New(tool.Spec[FormArgs, Filled]{
+		newTool(s, tool.Spec[FormArgs, Filled]{
 			Tool: tool.Tool{
 				Name: "fill_form", Title: "Fill a form", Ephemeral: true, OpenWorld: true,
-				Doc:    "Fill several fields of any kind, and read all of them back.",
+				Doc:    "Fill fields of any kind, all read back.",
 				Errors: elementErrors(tool.CodeElementUnfit),
 			},
 			Run: s.fillForm, Render: renderFilled,
 		}),
-		tool.New(tool.Spec[WaitArgs, Waited]{
+		newTool(s, tool.Spec[WaitArgs, Waited]{
 			Tool: tool.Tool{
 				Name: "wait_for", Title: "Wait", Ephemeral: true, ReadOnly: true, OpenWorld: true,
-				Doc:      "Wait until an element is visible or gone, the address changed, or (with neither) the page is quiet.",
+				Doc:      "Wait for an element, an address, or (with neither) for quiet.",
 				Deadline: 75 * time.Second,
 				Errors:   elementErrors(),
 			},
@@ -352,10 +364,10 @@ func labelled(s string) locate.Locator {
 }
 
 // work is act for tools that work one element.
-func (s *Service) work(ctx context.Context, c tool.Caller, on On, tell Telling, did string, f func(ctx context.Context, p *browser.Page) (act.Done, error)) (Worked, error) {
+func (s *Service) work(ctx context.Context, c tool.Caller, on On, changes bool, did string, f func(ctx context.Context, p *browser.Page) (act.Done, error)) (Worked, error) {
 	var w Worked
 	var err error
-	w.Acted, err = s.act(ctx, c, on, browser.ActOptions{Changes: tell.Changes}, func(ctx context.Context, p *browser.Page) (string, error) {
+	w.Acted, err = s.act(ctx, c, on, browser.ActOptions{Changes: changes}, func(ctx context.Context, p *browser.Page) (string, error) {
 		d, err := f(ctx, p)
 		if err != nil {
 			return "", elementFail(err)
@@ -406,7 +418,7 @@ func (s *Service) scroll(ctx context.Context, c tool.Caller, a ScrollArgs) (Scro
 		o.Pages = 1
 	}
 	var d act.Scrolled
-	w, err := s.work(ctx, c, a.On, a.Telling, "scrolled", func(ctx context.Context, p *browser.Page) (act.Done, error) {
+	w, err := s.work(ctx, c, a.On, a.Changes, "scrolled", func(ctx context.Context, p *browser.Page) (act.Done, error) {
 		var err error
 		d, err = act.Scroll(ctx, p, a.locator(), o)
 		return d.Done, err
@@ -468,7 +480,7 @@ func (s *Service) waitFor(ctx context.Context, c tool.Caller, a WaitArgs) (Waite
 	began := time.Now()
 	err := s.look(ctx, c, a.On, func(ctx context.Context, p *browser.Page) error {
 		defer func() { w.URL = p.URL() }()
-		l := a.locator()
+		l := Element(a.ElementText).locator()
 		switch {
 		case l != (locate.Locator{}):
 			want := act.Visible

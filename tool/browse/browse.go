@@ -32,12 +32,41 @@ func Tools(m *browser.Manager) []tool.Tool {
 
 // On is the argument of every tool that works a session.
 type On struct {
-	Session string `json:"session" arg:"required,maxlen=40,terse" doc:"From session_open."`
+	Session string `json:"session,omitempty" arg:"maxlen=40,unlisted" doc:"From session_open; may be left out while you have one only."`
+}
+
+func (o *On) on() *On { return o }
+
+// newTool makes a tool whose session may be left out. It is filled in before the policy judges the call, so that what is
+// judged is the page that the call will work.
+func newTool[A, R any](s *Service, t tool.Spec[A, R]) tool.Tool {
+	t.Complete = func(c tool.Caller, a *A) {
+		if at, ok := any(a).(interface{ on() *On }); ok && at.on().Session == "" {
+			if only := s.m.Only(ownerOf(c)); only != nil {
+				at.on().Session = only.ID()
+			}
+		}
+	}
+	made := tool.New(t)
+	// Clients are told of it where it is met first, and that every tool takes it; in each tool it would be a tenth of the list.
+	if made.Name == "navigate" || made.Name == "read" || made.Name == "session_close" {
+		for _, f := range made.Input.Fields {
+			if f.Name == "session" {
+				f.Schema.Unlisted, f.Schema.Brief, f.Schema.Terse = false, true, true
+			}
+		}
+	}
+	return made
 }
 
 // Telling asks for more in the answer of a tool that acts.
 type Telling struct {
 	Changes bool `json:"changes,omitempty" arg:"terse" doc:"Also tell what the page shows differently."`
+}
+
+// TellingToo is Telling where clients are not told of it once more.
+type TellingToo struct {
+	Changes bool `json:"changes,omitempty" arg:"unlisted" doc:"Also tell what the page shows differently."`
 }
 
 // Acted is what a tool that acts answers with.
@@ -54,6 +83,9 @@ func ownerOf(c tool.Caller) browser.Owner {
 
 // session finds the caller's session.
 func (s *Service) session(c tool.Caller, id string) (*browser.Session, error) {
+	if id == "" {
+		return nil, tool.Fail(tool.CodeSessionNeeded, "count", len(s.m.List(ownerOf(c))))
+	}
 	found, err := s.m.Get(ownerOf(c), id)
 	if err != nil {
 		return nil, tool.Fail(tool.CodeSessionNotFound, "session", id, "idle", s.m.Idle())

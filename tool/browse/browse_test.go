@@ -98,6 +98,76 @@ func TestASessionIsItsOwnersOnly(t *testing.T) {
 	}
 }
 
+func TestTheOnlySessionNeedsNoName(t *testing.T) {
+	at := browsertest.Site(t, map[string]string{"/": "<title>One</title><button>Go</button>"})
+	c := newClient(t, nil)
+	if a := c.call("read", nil); a.Err == nil || a.Err.Code != tool.CodeSessionNeeded {
+		t.Errorf("without a session: %s", a.Text)
+	}
+	one := c.open(at)
+	c.must("click", map[string]any{"text": "Go"})
+	other := *c
+	other.by.Owner = "connection b"
+	if a := other.call("read", nil); a.Err == nil || a.Err.Code != tool.CodeSessionNeeded {
+		t.Errorf("another connection's session was taken: %s", a.Text)
+	}
+	two := c.open("")
+	if a := c.call("read", nil); a.Err == nil || a.Err.Code != tool.CodeSessionNeeded || !strings.Contains(a.Text, "has 2") {
+		t.Errorf("with two sessions: %s", a.Text)
+	}
+	c.must("session_close", map[string]any{"session": two})
+	if a := c.must("session_close", nil); !strings.Contains(a.Text, one) {
+		t.Errorf("closed: %s", a.Text)
+	}
+}
+
+// The policy has to judge the page that a call works, also where the call does not say whose it is.
+func TestThePolicySeesTheSessionThatIsMeant(t *testing.T) {
+	m := browsertest.Manager(t, nil)
+	var seen []string
+	tools, err := tool.NewService(tool.Options{Tools: browse.Tools(m), Decide: func(_ context.Context, r tool.Request) tool.Decision {
+		raw, err := json.Marshal(r.Args)
+		if err != nil {
+			t.Error(err)
+		}
+		seen = append(seen, string(raw))
+		return tool.Decision{}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tools.Close(context.Background()) })
+	c := &client{t, tools, tool.Caller{Principal: tenant.Principal{Tenant: tenant.Tenant{ID: "me", Policy: tenant.Full}}, Owner: "a"}}
+	s := c.open("")
+	for _, tl := range browse.Tools(m) {
+		if tl.Name == "session_open" || tl.Name == "sessions" || tl.Name == "session_close" {
+			continue
+		}
+		args := map[string]any{}
+		for name, v := range map[string]any{"url": "http://127.0.0.1:1/", "text": "x", "key": "a", "fields": []any{map[string]any{"field": "x", "value": "y"}}} {
+			for _, f := range tl.Input.Fields {
+				if f.Name == name && f.Required {
+					args[name] = v
+				}
+			}
+		}
+		if tl.Name != "pdf" && tl.Name != "screenshot" {
+			args["timeoutMs"] = 1
+			if tl.Name != "wait_for" {
+				delete(args, "timeoutMs")
+			}
+		}
+		if strings.Contains("click type select hover drag", tl.Name) {
+			args["ref"] = "e999"
+		}
+		seen = nil
+		c.call(tl.Name, args)
+		if len(seen) != 1 || !strings.Contains(seen[0], `"session":"`+s+`"`) {
+			t.Errorf("%s: the policy saw %q", tl.Name, seen)
+		}
+	}
+}
+
 func TestOnlyHTTPAndHTTPSAreOpened(t *testing.T) {
 	c := newClient(t, nil)
 	s := c.open("")

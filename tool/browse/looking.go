@@ -11,11 +11,11 @@ import (
 // ScreenshotArgs are screenshot's.
 type ScreenshotArgs struct {
 	On
-	Ref      string `json:"ref,omitempty" arg:"maxlen=20" doc:"Only this element."`
-	Selector string `json:"selector,omitempty" arg:"maxlen=1000" doc:"Only the first visible match."`
-	Full     bool   `json:"full,omitempty" doc:"The whole page."`
-	Format   string `json:"format,omitempty" arg:"enum=jpeg|webp|png,default=jpeg" doc:"Of the picture."`
-	MaxEdge  int    `json:"max_edge,omitempty" arg:"min=100,max=8000,default=1568" doc:"Longest edge, pixels."`
+	Ref      string `json:"ref,omitempty" arg:"maxlen=20,terse" doc:"Only this element."`
+	Selector string `json:"selector,omitempty" arg:"maxlen=1000,terse" doc:"Only the first visible match."`
+	Full     bool   `json:"full,omitempty" arg:"terse" doc:"The whole page."`
+	Format   string `json:"format,omitempty" arg:"enum=jpeg|webp|png,default=jpeg,terse" doc:"Of the picture."`
+	MaxEdge  int    `json:"max_edge,omitempty" arg:"min=100,max=8000,default=1568,terse" doc:"Longest edge, pixels."`
 }
 
 // Pictured is screenshot's result; the picture stands beside it.
@@ -37,7 +37,7 @@ func (p Pictured) Images() []tool.Image { return []tool.Image{p.picture} }
 // PDFArgs are pdf's.
 type PDFArgs struct {
 	On
-	Landscape bool `json:"landscape,omitempty" doc:"Wider than high."`
+	Landscape bool `json:"landscape,omitempty" arg:"terse" doc:"Wider than high."`
 }
 
 // Printed is pdf's result; the file stands beside it.
@@ -53,9 +53,9 @@ func (p Printed) Images() []tool.Image { return []tool.Image{p.file} }
 // ConsoleArgs are console's.
 type ConsoleArgs struct {
 	On
-	Level string `json:"level,omitempty" arg:"enum=error|warning|info|debug,default=info" doc:"At least."`
-	Since int    `json:"since,omitempty" arg:"min=0" doc:"After this seq."`
-	Max   int    `json:"max,omitempty" arg:"min=1,max=200,default=50" doc:"Newest at most."`
+	Level string `json:"level,omitempty" arg:"enum=error|warning|info|debug,default=info,terse" doc:"At least."`
+	Since int    `json:"since,omitempty" arg:"min=0,brief" doc:"After this seq."`
+	Max   int    `json:"max,omitempty" arg:"min=1,max=200,default=50,unlisted" doc:"Newest at most."`
 }
 
 // Console is console's result.
@@ -67,10 +67,10 @@ type Console struct {
 // NetworkArgs are network's.
 type NetworkArgs struct {
 	On
-	Failed bool `json:"failed,omitempty" doc:"Only what failed or was refused."`
-	Since  int  `json:"since,omitempty" arg:"min=0" doc:"After this seq."`
-	Max    int  `json:"max,omitempty" arg:"min=1,max=300,default=50" doc:"Newest at most."`
-	Body   bool `json:"body,omitempty" doc:"Always refused."`
+	Failed bool `json:"failed,omitempty" arg:"terse" doc:"Only what failed or was refused."`
+	Since  int  `json:"since,omitempty" arg:"min=0,brief" doc:"After this seq."`
+	Max    int  `json:"max,omitempty" arg:"min=1,max=300,default=50,unlisted" doc:"Newest at most."`
+	Body   bool `json:"body,omitempty" arg:"unlisted" doc:"Always refused."`
 }
 
 // Network is network's result.
@@ -82,10 +82,10 @@ type Network struct {
 func (s *Service) looking() []tool.Tool {
 	elementErrors := append(pageErrors(), tool.CodeRefStale, tool.CodeRefUnknown, tool.CodeRefOtherTab, tool.CodeElementNotFound)
 	return []tool.Tool{
-		tool.New(tool.Spec[ScreenshotArgs, Pictured]{
+		newTool(s, tool.Spec[ScreenshotArgs, Pictured]{
 			Tool: tool.Tool{
 				Name: "screenshot", Title: "Take a picture", Ephemeral: true, ReadOnly: true, OpenWorld: true,
-				Doc:    "Picture of the viewport, an element or the whole page. Read is cheaper where text will do.",
+				Doc:    "Picture of the viewport, an element or the full page.",
 				Errors: append(elementErrors, tool.CodeNothingToSee),
 			},
 			Run: s.screenshot,
@@ -99,7 +99,7 @@ func (s *Service) looking() []tool.Tool {
 				}
 			},
 		}),
-		tool.New(tool.Spec[PDFArgs, Printed]{
+		newTool(s, tool.Spec[PDFArgs, Printed]{
 			Tool: tool.Tool{Name: "pdf", Title: "Print to PDF", ReadOnly: true, OpenWorld: true, Doc: "The page as a PDF file.", Errors: append(pageErrors(), tool.CodeNothingToSee)},
 			Run: func(ctx context.Context, c tool.Caller, a PDFArgs) (Printed, error) {
 				var out Printed
@@ -111,8 +111,8 @@ func (s *Service) looking() []tool.Tool {
 				return out, err
 			},
 		}),
-		tool.New(tool.Spec[ConsoleArgs, Console]{
-			Tool: tool.Tool{Name: "console", Title: "Console", Ephemeral: true, ReadOnly: true, OpenWorld: true, Doc: "Messages and errors of the page's scripts.", Errors: []tool.Code{tool.CodeSessionNotFound, tool.CodeSessionGone}},
+		newTool(s, tool.Spec[ConsoleArgs, Console]{
+			Tool: tool.Tool{Name: "console", Title: "Console", Ephemeral: true, ReadOnly: true, OpenWorld: true, Doc: "Messages and errors of scripts.", Errors: []tool.Code{tool.CodeSessionNotFound, tool.CodeSessionNeeded, tool.CodeSessionGone}},
 			Run: func(_ context.Context, c tool.Caller, a ConsoleArgs) (Console, error) {
 				p, err := s.current(c, a.Session)
 				if err != nil {
@@ -141,8 +141,8 @@ func (s *Service) looking() []tool.Tool {
 				t.Quote(text)
 			},
 		}),
-		tool.New(tool.Spec[NetworkArgs, Network]{
-			Tool: tool.Tool{Name: "network", Title: "Network", Ephemeral: true, ReadOnly: true, OpenWorld: true, Doc: "Requests of the page, without bodies and headers.", Errors: []tool.Code{tool.CodeSessionNotFound, tool.CodeSessionGone, tool.CodeDenied}},
+		newTool(s, tool.Spec[NetworkArgs, Network]{
+			Tool: tool.Tool{Name: "network", Title: "Network", Ephemeral: true, ReadOnly: true, OpenWorld: true, Doc: "Requests, without bodies and headers.", Errors: []tool.Code{tool.CodeSessionNotFound, tool.CodeSessionNeeded, tool.CodeSessionGone, tool.CodeDenied}},
 			Run: func(_ context.Context, c tool.Caller, a NetworkArgs) (Network, error) {
 				if a.Body {
 					return Network{}, tool.Fail(tool.CodeDenied, "reason", "bodies of requests are not kept and never read")

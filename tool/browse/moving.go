@@ -13,22 +13,22 @@ const ephemeral = tenant.Ephemeral
 // NavigateArgs are navigate's.
 type NavigateArgs struct {
 	On
-	URL string `json:"url" arg:"required,maxlen=8000" doc:"http or https."`
+	URL string `json:"url" arg:"required,maxlen=8000,terse" doc:"http or https."`
 	Telling
 }
 
 // MoveArgs are those of back, forward and reload.
 type MoveArgs struct {
 	On
-	Telling
+	TellingToo
 }
 
 // TabsArgs are those of tabs.
 type TabsArgs struct {
 	On
-	Action string `json:"action,omitempty" arg:"enum=list|select|new|close,default=list" doc:"What to do."`
-	Tab    string `json:"tab,omitempty" arg:"maxlen=20" doc:"Which, for select and close."`
-	URL    string `json:"url,omitempty" arg:"maxlen=8000" doc:"For new: open this page in it."`
+	Action string `json:"action,omitempty" arg:"enum=list|select|new|close,default=list,terse" doc:"What to do."`
+	Tab    string `json:"tab,omitempty" arg:"maxlen=20,terse" doc:"Which, for select and close."`
+	URL    string `json:"url,omitempty" arg:"maxlen=8000,terse" doc:"For new: open this page in it."`
 }
 
 // Tabs is the result of tabs.
@@ -51,15 +51,15 @@ type Tab struct {
 // DialogArgs are dialog's.
 type DialogArgs struct {
 	On
-	Accept bool   `json:"accept,omitempty" doc:"OK; else Cancel."`
-	Text   string `json:"text,omitempty" arg:"maxlen=4000" doc:"For a prompt."`
-	Tab    string `json:"tab,omitempty" arg:"maxlen=20" doc:"Whose; else any."`
-	Stop   bool   `json:"stop,omitempty" doc:"Also end the page's script, which opens one after the other."`
+	Accept bool   `json:"accept,omitempty" arg:"brief" doc:"OK; else Cancel."`
+	Text   string `json:"text,omitempty" arg:"maxlen=4000,brief" doc:"For a prompt."`
+	Tab    string `json:"tab,omitempty" arg:"maxlen=20,unlisted" doc:"Whose; else any."`
+	Stop   bool   `json:"stop,omitempty" arg:"brief" doc:"End its script too."`
 }
 
 func (s *Service) moving() []tool.Tool {
 	moves := func(name, title, doc string, errs []tool.Code, run func(ctx context.Context, session *browser.Session, o browser.ActOptions) (browser.Outcome, error)) tool.Tool {
-		return tool.New(tool.Spec[MoveArgs, Acted]{
+		return newTool(s, tool.Spec[MoveArgs, Acted]{
 			Tool: tool.Tool{Name: name, Title: title, Doc: doc, Ephemeral: true, OpenWorld: true, Errors: append(pageErrors(), errs...)},
 			Run: func(ctx context.Context, c tool.Caller, a MoveArgs) (Acted, error) {
 				session, err := s.session(c, a.Session)
@@ -73,10 +73,10 @@ func (s *Service) moving() []tool.Tool {
 		})
 	}
 	return []tool.Tool{
-		tool.New(tool.Spec[NavigateArgs, Acted]{
+		newTool(s, tool.Spec[NavigateArgs, Acted]{
 			Tool: tool.Tool{
 				Name: "navigate", Title: "Open a page", Ephemeral: true, OpenWorld: true,
-				Doc:    "Open a page in the current tab. Then read it.",
+				Doc:    "Open a page; then read it.",
 				Errors: append(pageErrors(), tool.CodeBadURL, tool.CodeNavigationFailed),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a NavigateArgs) (Acted, error) {
@@ -89,28 +89,28 @@ func (s *Service) moving() []tool.Tool {
 			},
 			Render: renderActed,
 		}),
-		moves("back", "Go back", "Go back in the history of the tab.", []tool.Code{tool.CodeNoHistory}, func(ctx context.Context, session *browser.Session, o browser.ActOptions) (browser.Outcome, error) {
+		moves("back", "Go back", "Go back in the history.", []tool.Code{tool.CodeNoHistory}, func(ctx context.Context, session *browser.Session, o browser.ActOptions) (browser.Outcome, error) {
 			return session.History(ctx, -1, o)
 		}),
-		moves("forward", "Go forward", "Go forward in the history of the tab.", []tool.Code{tool.CodeNoHistory}, func(ctx context.Context, session *browser.Session, o browser.ActOptions) (browser.Outcome, error) {
+		moves("forward", "Go forward", "Go forward in history.", []tool.Code{tool.CodeNoHistory}, func(ctx context.Context, session *browser.Session, o browser.ActOptions) (browser.Outcome, error) {
 			return session.History(ctx, +1, o)
 		}),
 		moves("reload", "Reload", "Load the page again.", []tool.Code{tool.CodeNoHistory}, func(ctx context.Context, session *browser.Session, o browser.ActOptions) (browser.Outcome, error) {
 			return session.Reload(ctx, o)
 		}),
-		tool.New(tool.Spec[TabsArgs, Tabs]{
+		newTool(s, tool.Spec[TabsArgs, Tabs]{
 			Tool: tool.Tool{
 				Name: "tabs", Title: "Tabs", Ephemeral: true, OpenWorld: true,
-				Doc: "List tabs, select, open or close one. A tab that your call opened becomes current by itself; others stay behind.",
-				Errors: []tool.Code{tool.CodeSessionNotFound, tool.CodeSessionGone, tool.CodeTabNotFound, tool.CodeTooManyTabs, tool.CodeBadURL,
+				Doc: "List, select, open or close tabs. One that your call opens becomes current by itself.",
+				Errors: []tool.Code{tool.CodeSessionNotFound, tool.CodeSessionNeeded, tool.CodeSessionGone, tool.CodeTabNotFound, tool.CodeTooManyTabs, tool.CodeBadURL,
 					tool.CodeNavigationFailed, tool.CodeDialogOpen, tool.CodePageSlow, tool.CodePageReplaced},
 			},
 			Run: s.tabs, Render: renderTabs,
 		}),
-		tool.New(tool.Spec[DialogArgs, Acted]{
+		newTool(s, tool.Spec[DialogArgs, Acted]{
 			Tool: tool.Tool{
 				Name: "dialog", Title: "Answer a dialog", Ephemeral: true, OpenWorld: true,
-				Doc:    "Answer the open script dialog (alert, confirm, prompt, beforeunload).",
+				Doc:    "Answer the script dialog that is open.",
 				Errors: append(pageErrors(), tool.CodeNoDialog, tool.CodeTabNotFound),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a DialogArgs) (Acted, error) {
@@ -128,7 +128,7 @@ func (s *Service) moving() []tool.Tool {
 
 // pageErrors are those of every tool that works a page.
 func pageErrors() []tool.Code {
-	return []tool.Code{tool.CodeSessionNotFound, tool.CodeSessionGone, tool.CodeSessionBusy, tool.CodeDialogOpen, tool.CodePageCrashed,
+	return []tool.Code{tool.CodeSessionNotFound, tool.CodeSessionNeeded, tool.CodeSessionGone, tool.CodeSessionBusy, tool.CodeDialogOpen, tool.CodePageCrashed,
 		tool.CodePageSlow, tool.CodePageStopped, tool.CodePageReplaced, tool.CodePageWedged, tool.CodePageMoved}
 }
 

@@ -22,13 +22,13 @@ const (
 // ReadArgs are read's.
 type ReadArgs struct {
 	On
-	Ref      string `json:"ref,omitempty" arg:"maxlen=20" doc:"Only what is in this element."`
-	Selector string `json:"selector,omitempty" arg:"maxlen=1000" doc:"Only what is in the first visible match."`
-	Find     string `json:"find,omitempty" arg:"maxlen=200" doc:"Only lines that say this."`
-	Depth    int    `json:"depth,omitempty" arg:"min=0,max=100" doc:"Nesting at most."`
-	Offset   int    `json:"offset,omitempty" arg:"min=0" doc:"First line."`
-	MaxChars int    `json:"max_chars,omitempty" arg:"min=200,max=400000,default=20000" doc:"At most so much."`
-	Links    bool   `json:"links,omitempty" doc:"Show where links lead."`
+	Ref      string `json:"ref,omitempty" arg:"maxlen=20,brief" doc:"Only what is in it."`
+	Selector string `json:"selector,omitempty" arg:"maxlen=1000,terse" doc:"Only what is in the first visible match."`
+	Find     string `json:"find,omitempty" arg:"maxlen=200,terse" doc:"Only lines that say this."`
+	Depth    int    `json:"depth,omitempty" arg:"min=0,max=100,terse" doc:"Nesting at most."`
+	Offset   int    `json:"offset,omitempty" arg:"min=0,brief" doc:"First line."`
+	MaxChars int    `json:"max_chars,omitempty" arg:"min=200,max=400000,default=20000,brief" doc:"Default 20000."`
+	Links    bool   `json:"links,omitempty" arg:"terse" doc:"Show where links lead."`
 }
 
 // Read is the result of read and find.
@@ -47,24 +47,24 @@ type Read struct {
 // FindArgs are find's.
 type FindArgs struct {
 	On
-	Text     string `json:"text" arg:"required,maxlen=200" doc:"Case does not matter."`
-	MaxChars int    `json:"max_chars,omitempty" arg:"min=200,max=400000,default=4000" doc:"At most so much."`
+	Text     string `json:"text" arg:"required,maxlen=200,terse" doc:"Case does not matter."`
+	MaxChars int    `json:"max_chars,omitempty" arg:"min=200,max=400000,default=4000,unlisted" doc:"At most so much."`
 }
 
 func (s *Service) seeing() []tool.Tool {
 	return []tool.Tool{
-		tool.New(tool.Spec[ReadArgs, Read]{
+		newTool(s, tool.Spec[ReadArgs, Read]{
 			Tool: tool.Tool{
 				Name: "read", Title: "Read the page", Ephemeral: true, ReadOnly: true, OpenWorld: true,
-				Doc:    "Read the page with all its frames as compact text. Refs stay valid while their element lives.",
+				Doc:    "Read the page with its frames as text. `e7 button Buy` is a button Buy with ref e7, good while it lives.",
 				Errors: append(pageErrors(), tool.CodeRefStale, tool.CodeRefUnknown, tool.CodeRefOtherTab, tool.CodeElementNotFound),
 			},
 			Run: s.read, Render: renderRead,
 		}),
-		tool.New(tool.Spec[FindArgs, Read]{
+		newTool(s, tool.Spec[FindArgs, Read]{
 			Tool: tool.Tool{
 				Name: "find", Title: "Search the page", Ephemeral: true, ReadOnly: true, OpenWorld: true,
-				Doc:    "Find lines of the page that say a text, with the refs in them.",
+				Doc:    "Find the lines that say a text, with refs.",
 				Errors: pageErrors(),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a FindArgs) (Read, error) {

@@ -10,10 +10,10 @@ import (
 
 // OpenArgs are session_open's.
 type OpenArgs struct {
-	URL     string `json:"url,omitempty" arg:"maxlen=8000" doc:"Open this page at once."`
-	Profile string `json:"profile,omitempty" arg:"maxlen=64" doc:"Named profile that stays signed in; without it nothing is kept."`
-	Engine  string `json:"engine,omitempty" arg:"maxlen=40" doc:"Leave out unless you need another."`
-	Headful *bool  `json:"headful,omitempty" doc:"Draw on a (virtual) screen; profiles stay as they were."`
+	URL     string `json:"url,omitempty" arg:"maxlen=8000,terse" doc:"Open this page at once."`
+	Profile string `json:"profile,omitempty" arg:"maxlen=64,brief" doc:"Named, stays signed in."`
+	Engine  string `json:"engine,omitempty" arg:"maxlen=40,terse" doc:"Leave out unless you need another."`
+	Headful *bool  `json:"headful,omitempty" arg:"terse" doc:"Draw on a (virtual) screen; profiles stay as they were."`
 }
 
 // Opened is session_open's result.
@@ -55,10 +55,10 @@ type SessionInfo struct {
 }
 
 func (s *Service) sessions() []tool.Tool {
-	open := tool.New(tool.Spec[OpenArgs, Opened]{
+	open := newTool(s, tool.Spec[OpenArgs, Opened]{
 		Tool: tool.Tool{
 			Name: "session_open", Title: "Open a browser", Ephemeral: true, OpenWorld: true,
-			Doc: "Open a browser session. It belongs to this connection.",
+			Doc: "Open a browser. Every tool takes session, which may be left out while you have one only.",
 			Errors: []tool.Code{tool.CodeSessionsFull, tool.CodeProfileInUse, tool.CodeProfileMismatch, tool.CodeEngineUnavailable, tool.CodeBrowserFailed,
 				tool.CodeBadURL, tool.CodeNavigationFailed},
 		},
@@ -78,11 +78,11 @@ func (s *Service) sessions() []tool.Tool {
 	}
 	return []tool.Tool{
 		open,
-		tool.New(tool.Spec[SessionArgs, Closed]{
+		newTool(s, tool.Spec[SessionArgs, Closed]{
 			Tool: tool.Tool{
 				Name: "session_close", Title: "Close a browser", Ephemeral: true, Idempotent: true,
-				Doc:    "Close a session; what is not in a profile is gone.",
-				Errors: []tool.Code{tool.CodeSessionNotFound},
+				Doc:    "Close a session for good.",
+				Errors: []tool.Code{tool.CodeSessionNotFound, tool.CodeSessionNeeded},
 			},
 			Run: func(_ context.Context, c tool.Caller, a SessionArgs) (Closed, error) {
 				session, err := s.session(c, a.Session)
@@ -93,7 +93,7 @@ func (s *Service) sessions() []tool.Tool {
 				return Closed{a.Session}, nil
 			},
 		}),
-		tool.New(tool.Spec[NoArgs, Sessions]{
+		newTool(s, tool.Spec[NoArgs, Sessions]{
 			Tool: tool.Tool{Name: "sessions", Title: "Your browsers", Ephemeral: true, ReadOnly: true, Doc: "List your browser sessions."},
 			Run: func(_ context.Context, c tool.Caller, _ NoArgs) (Sessions, error) {
 				out := Sessions{Sessions: []SessionInfo{}}

@@ -7,7 +7,9 @@
 //	required, min=N, max=N (of a number, or the length of a list), maxlen=N (characters), default=V,
 //	enum=a|b|c, untrusted (the text comes from a page or from people in a meeting), verbatim (the caller has to
 //	hand it back or use it as it is, so that it is not looked through for secrets: a link of ours, a reference),
-//	terse (clients are told the type alone: the same argument of another tool of the list says what it means)
+//	brief (clients are told what it means, and no limits: what is over them is refused with a sentence),
+//	terse (clients are told the type alone: the same argument of another tool of the list says what it means),
+//	unlisted (clients are not told of it: another tool of the list says that this one takes it as well)
 package schema
 
 import (
@@ -50,8 +52,10 @@ type Schema struct {
 	Default   any // a value of the type, or nil
 	Untrusted bool
 	Verbatim  bool
-	// Terse leaves everything but the type, a choice and what is in it out of the schema that clients get.
-	Terse bool
+	// Terse leaves everything but the type, a choice and what is in it out of the schema that clients get; Brief leaves out
+	// limits and the default alone; Unlisted all of it. An object with such members does not say that it takes no others:
+	// its answer does.
+	Brief, Terse, Unlisted bool
 }
 
 // Field is a member of an object.
@@ -147,8 +151,12 @@ func (f *Field) limits(tag string) error {
 			f.Untrusted = true
 		case "verbatim":
 			f.Verbatim = true
+		case "brief":
+			f.Brief = true
 		case "terse":
-			f.Terse = true
+			f.Brief, f.Terse = true, true
+		case "unlisted":
+			f.Unlisted = true
 		case "enum":
 			f.leaf().Enum = strings.Split(value, "|")
 		case "min":
@@ -244,7 +252,11 @@ func (s *Schema) append(b *bytes.Buffer, closed bool) {
 		member("type", s.Type)
 	}
 	if s.Doc != "" && !s.Terse {
-		member("description", s.Doc)
+		doc := s.Doc
+		if s.Brief {
+			doc = strings.TrimSuffix(doc, ".")
+		}
+		member("description", doc)
 	}
 	if s.Format != "" {
 		member("format", s.Format)
@@ -252,20 +264,20 @@ func (s *Schema) append(b *bytes.Buffer, closed bool) {
 	if len(s.Enum) > 0 {
 		member("enum", s.Enum)
 	}
-	if s.Default != nil && !s.Terse {
+	if s.Default != nil && !s.Brief {
 		member("default", s.Default)
 	}
 	low, high := "minimum", "maximum"
 	if s.Type == Array {
 		low, high = "minItems", "maxItems"
 	}
-	if s.Min != nil && !s.Terse {
+	if s.Min != nil && !s.Brief {
 		member(low, *s.Min)
 	}
-	if s.Max != nil && !s.Terse {
+	if s.Max != nil && !s.Brief {
 		member(high, *s.Max)
 	}
-	if s.MaxLen > 0 && !s.Terse {
+	if s.MaxLen > 0 && !s.Brief {
 		member("maxLength", s.MaxLen)
 	}
 	if s.Type == Array {
@@ -277,9 +289,15 @@ func (s *Schema) append(b *bytes.Buffer, closed bool) {
 	if s.Type == Object && s.Items == nil {
 		var props bytes.Buffer
 		var required []string
+		short := false
 		props.WriteByte('{')
-		for i, f := range s.Fields {
-			if i > 0 {
+		for _, f := range s.Fields {
+			if closed && f.Unlisted {
+				short = true
+				continue
+			}
+			short = short || f.Brief
+			if props.Len() > 1 {
 				props.WriteByte(',')
 			}
 			fmt.Fprintf(&props, "%q:%s", f.Name, f.write(closed))
@@ -292,7 +310,7 @@ func (s *Schema) append(b *bytes.Buffer, closed bool) {
 		if len(required) > 0 {
 			member("required", required)
 		}
-		if closed {
+		if closed && !short && len(s.Fields) > 0 {
 			member("additionalProperties", false)
 		}
 	}

@@ -125,14 +125,22 @@ func TestTerseArgumentsAreCheckedAndNotExplained(t *testing.T) {
 		A string `json:"a,omitempty" arg:"terse,maxlen=3" doc:"What it means."`
 		B int    `json:"b,omitempty" arg:"terse,min=1,max=3,default=2" doc:"How many."`
 		C string `json:"c,omitempty" arg:"terse,enum=x|y" doc:"Which."`
+		D int    `json:"d,omitempty" arg:"brief,min=1,max=3,default=2" doc:"How many."`
+		E int    `json:"e,omitempty" arg:"unlisted,min=1" doc:"Like a's."`
 	}
 	s := Of(reflect.TypeFor[args]())
-	want := `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"},"c":{"type":"string","enum":["x","y"]}},"additionalProperties":false}`
+	want := `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"},"c":{"type":"string","enum":["x","y"]},"d":{"type":"integer","description":"How many"}}}`
 	if got := string(s.Input()); got != want {
 		t.Error(got)
 	}
 	var a args
 	if err := s.Decode([]byte(`{"a":"long"}`), &a); err == nil {
 		t.Error("a long text was taken")
+	}
+	if err := s.Decode([]byte(`{"e":5}`), &a); err != nil || a.E != 5 || a.D != 2 {
+		t.Error(err, a)
+	}
+	if err := s.Decode([]byte(`{"f":5}`), &a); err == nil {
+		t.Error("an argument that is not declared was taken")
 	}
 }

@@ -50,6 +50,8 @@ type Session struct {
 	mu        sync.Mutex
 	tabs      []*Page
 	current   *Page
+	fronted   *Page  // the current tab as front was counted for it
+	front     uint64 // see Stand
 	lastTab   int
 	used      time.Time
 	inCall    int
@@ -140,7 +142,7 @@ func (s *Session) handle(e *cdp.Event) {
 	switch e.Method {
 	case "Target.attachedToTarget":
 		var a proto.TargetAttachedToTarget
-		if decode(e.Params, &a) == nil {
+		if decode(e.Params, &a) == nil && a.TargetInfo.Type == "page" { // not another look at the browser itself
 			s.tabAttached(&a)
 		}
 	case "Target.detachedFromTarget":
@@ -252,6 +254,7 @@ func (s *Session) Current() *Page {
 
 // wakeLocked tells who waits that something changed. The caller holds the lock.
 func (s *Session) wakeLocked() {
+	s.frontLocked()
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

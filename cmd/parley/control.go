@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"parley/browser/chromium"
 	"parley/control/action"
 	"parley/control/chrome"
 	"parley/control/connection"
@@ -36,7 +35,7 @@ type control struct {
 	trusted  *trusted.Server
 	vault    *vault.Vault
 	gateway  *gateway.Gateway
-	chromium *chromium.Browser // nil: pages are not worked
+	pages    *chrome.Browser // nil: pages are not worked
 	data     string
 }
 
@@ -58,9 +57,8 @@ func (a *app) openControl(ctx context.Context, data string) error {
 		desk.AI = c.gateway
 	}
 	if a.v.Bool("PARLEY_CONTROL_BROWSER") {
-		if desk.Browser, err = c.openBrowser(ctx, a, t.ID); err != nil {
-			return fmt.Errorf("the control endpoint's browser: %w", err)
-		}
+		c.pages = a.sessionsOf(t.ID)
+		desk.Browser = c.pages
 	}
 	a.control = c
 	spans := new(span.Recorder)
@@ -95,8 +93,8 @@ func (c *control) close(ctx context.Context) error {
 		errs = append(errs, c.endpoint.Close(ctx))
 	}
 	c.vault.Lock()
-	if c.chromium != nil {
-		errs = append(errs, c.chromium.Close())
+	if c.pages != nil {
+		c.pages.End()
 	}
 	if c.gateway != nil {
 		c.gateway.Close()
@@ -104,21 +102,14 @@ func (c *control) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// openBrowser starts the endpoint's own browser, kept to the tenant's list of hosts where it has one.
-func (c *control) openBrowser(ctx context.Context, a *app, t tenant.ID) (*chrome.Browser, error) {
-	o := chromium.Options{Path: a.v.String("PARLEY_CHROMIUM"), NoSandbox: !a.v.Bool("PARLEY_CHROMIUM_SANDBOX"), Account: account(a.v), Headless: true, Log: a.log}
-	b, err := chromium.Start(ctx, o)
-	if err != nil {
-		return nil, err
+// sessionsOf shows the endpoint the tenant's browser sessions. Where the tenant has a list of hosts, the sessions' own way
+// out keeps to it; where it has none, the endpoint moves no tab to this machine or a private network.
+func (a *app) sessionsOf(t tenant.ID) *chrome.Browser {
+	o := chrome.Options{Log: a.log}
+	if _, confined := a.guard.allow[t]; !confined {
+		o.Permits = publicHost
 	}
-	c.chromium = b
-	rules, confined := a.guard.allow[t]
-	return chrome.New(ctx, b, chrome.Options{Log: a.log, Permits: func(host string) bool {
-		if confined {
-			return rules.Allows(host, 443) || rules.Allows(host, 80)
-		}
-		return publicHost(host)
-	}})
+	return chrome.New(a.browsers, string(t), o)
 }
 
 // publicHost refuses this machine and private networks where they are written as such. A name that leads there is not caught.

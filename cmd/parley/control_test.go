@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"parley/browser"
 	"parley/control/connection"
 	"parley/control/dial"
 	"parley/control/keys"
@@ -24,11 +28,24 @@ import (
 func controlled(t *testing.T, on bool) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
+	t.Setenv("PARLEY_CONTROL", map[bool]string{true: "1", false: "0"}[on])
+	inProcess(t, data)
+	return data
+}
+
+// controlledApp starts one with the endpoint on, and gives it.
+func controlledApp(t *testing.T, data string) *app {
+	t.Helper()
+	t.Setenv("PARLEY_CONTROL", "1")
+	return inProcess(t, data)
+}
+
+func inProcess(t *testing.T, data string) *app {
+	t.Helper()
 	t.Setenv("PARLEY_DATA", data)
 	t.Setenv("PARLEY_CONFIG", "/dev/null")
 	t.Setenv("PARLEY_FEATURES_MEETINGS", "0")
 	t.Setenv("PARLEY_CONTROL_KEYRING", "0")
-	t.Setenv("PARLEY_CONTROL", map[bool]string{true: "1", false: "0"}[on])
 	v, err := loadSettings(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +61,7 @@ func controlled(t *testing.T, on bool) string {
 			t.Error(err)
 		}
 	})
-	return data
+	return a
 }
 
 // parley runs a command and gives its exit code and what it wrote.
@@ -192,5 +209,51 @@ func TestARoundTripIsQuick(t *testing.T) {
 	t.Logf("middle %v, worst %v", took[len(took)/2], took[len(took)-1])
 	if !need.Overloaded(t) && took[len(took)/2] > 10*time.Millisecond {
 		t.Errorf("the middle is %v", took[len(took)/2])
+	}
+}
+
+// TestTheEndpointWorksTheTenantsSession: the first address opens a session of the tenant's, whose only way out is the proxy
+// with the tenant's list; what another client opened is read, and what is not on the list is not reached.
+func TestTheEndpointWorksTheTenantsSession(t *testing.T) {
+	need.Browser(t)
+	var hits atomic.Int64
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<!doctype html><title>t</title><body>hello from %s", q.URL.Path)
+	}))
+	defer site.Close()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	defer elsewhere.Close()
+	t.Setenv("PARLEY_TENANT_ALLOW", "me="+site.Listener.Addr().String())
+	t.Setenv("PARLEY_HEADLESS", "1")
+	data := filepath.Join(t.TempDir(), "data")
+	a := controlledApp(t, data)
+	if code, out, errs := parley(t, "", "control", "navigate", `{"url":"`+site.URL+`/one"}`); code != exitOK || !strings.Contains(out, "true") {
+		t.Fatalf("%d %s %s", code, out, errs)
+	}
+	if code, out, errs := parley(t, "", "control", "read"); code != exitOK || !strings.Contains(out, "hello from /one") {
+		t.Fatalf("%d %s %s", code, out, errs)
+	}
+	if n := a.browsers.Count(); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+	if code, out, _ := parley(t, "", "control", "navigate", `{"url":"`+elsewhere.URL+`/"}`); code != exitFailed || hits.Load() != 0 {
+		t.Errorf("an address that is not on the list: %d %s, %d requests", code, out, hits.Load())
+	}
+	s, err := a.browsers.Open(t.Context(), browser.Want{Owner: browser.Owner{Tenant: "me", Client: "an agent"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Navigate(t.Context(), site.URL+"/two", browser.ActOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := parley(t, "", "control", "read"); code != exitOK || !strings.Contains(out, "hello from /two") {
+		t.Errorf("an agent's session: %d %s %s", code, out, errs)
+	}
+	// And the setting that leaves sessions alone.
+	t.Setenv("PARLEY_CONTROL_BROWSER", "0")
+	controlledApp(t, filepath.Join(t.TempDir(), "other"))
+	if code, _, errs := parley(t, "", "control", "read"); code != exitFailed || !strings.Contains(errs, "denied") {
+		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -101,7 +101,7 @@ func explain(err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, tabs.ErrNoTab), errors.Is(err, tabs.ErrNotReady), errors.Is(err, tabs.ErrBackground), errors.Is(err, tabs.ErrCovered),
-		errors.Is(err, tabs.ErrDestination), errors.Is(err, tabs.ErrBlank), errors.Is(err, tabs.ErrNoEntry), errors.Is(err, tabs.ErrBlocked):
+		errors.Is(err, tabs.ErrDestination), errors.Is(err, tabs.ErrBlank), errors.Is(err, tabs.ErrNoEntry), errors.Is(err, tabs.ErrBlocked), errors.Is(err, tabs.ErrFull):
 		return fail(wire.CodeDenied, err.Error())
 	case errors.Is(err, tabs.ErrStale), errors.Is(err, tabs.ErrDocument), errors.Is(err, store.ErrStale):
 		return fail(wire.CodeConflict, err.Error())

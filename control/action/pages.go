@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"unicode/utf8"
 
 	"parley/control/inspect"
@@ -142,6 +143,9 @@ func (d *Desk) pages() []tool.Tool {
 
 func (d *Desk) goTo(ctx context.Context, c *Call, id string, m tabs.Move) (Done, error) {
 	capture, err := d.take(ctx, c, id, tabs.Need{})
+	if errors.Is(err, tabs.ErrNoTab) && id == "" && m.URL != "" {
+		return d.first(ctx, c, m.URL)
+	}
 	if err != nil {
 		return Done{}, err
 	}
@@ -157,6 +161,19 @@ func (d *Desk) goTo(ctx context.Context, c *Call, id string, m tabs.Move) (Done,
 		return Done{}, err
 	}
 	holds(c, fresh)
+	return Done{Completed: true}, nil
+}
+
+// first loads an address where no tab is open: in a new one, which comes to the front.
+func (d *Desk) first(ctx context.Context, c *Call, address string) (Done, error) {
+	t, err := d.open(ctx, c, d.Browser, address, "")
+	if err != nil {
+		return Done{}, err
+	}
+	if _, err := d.Browser.Activate(ctx, t); err != nil {
+		return Done{}, err
+	}
+	c.guard(c.Current)
 	return Done{Completed: true}, nil
 }
 

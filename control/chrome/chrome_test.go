@@ -14,8 +14,8 @@ import (
 
 	"github.com/go-rod/rod/lib/proto"
 
+	"parley/browser"
 	"parley/browser/browsertest"
-	"parley/browser/chromium"
 	"parley/control/grant"
 	"parley/control/publish"
 	"parley/control/shot"
@@ -25,10 +25,10 @@ import (
 
 // rig is a real browser whose network is a map of pages.
 type rig struct {
-	t     *testing.T
-	ctx   context.Context
-	b     *Browser
-	chrom *chromium.Browser
+	t   *testing.T
+	ctx context.Context
+	b   *Browser
+	m   *browser.Manager
 
 	mu    sync.Mutex
 	pages map[string]*Answer // by address without a query
@@ -37,24 +37,25 @@ type rig struct {
 
 func start(t *testing.T) *rig {
 	t.Helper()
-	o := browsertest.Chromium(t)
-	o.Headless = true
+	m := browsertest.Manager(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
-	c, err := chromium.Start(ctx, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	r := &rig{t: t, ctx: ctx, chrom: c, pages: map[string]*Answer{}}
-	if r.b, err = New(ctx, c, Options{Answer: r.answer, Log: browsertest.Log(t)}); err != nil {
-		t.Fatal(err)
-	}
+	r := &rig{t: t, ctx: ctx, m: m, pages: map[string]*Answer{}}
+	r.b = New(m, browsertest.Me.Tenant, Options{Answer: r.answer, Log: browsertest.Log(t)})
+	t.Cleanup(r.b.End)
 	return r
+}
+
+// person opens a tab in front and types an address.
+func (r *rig) person(ctx context.Context, address string) (string, error) {
+	t, err := r.b.Create(ctx, "")
+	if err != nil {
+		return "", fmt.Errorf("create: %w", err)
+	}
+	if _, err := r.b.Activate(ctx, t.ID); err != nil {
+		return t.ID, fmt.Errorf("activate: %w", err)
+	}
+	return t.ID, r.b.Enter(ctx, t.ID, address)
 }
 
 func (r *rig) answer(q tabs.Request) *Answer {
@@ -97,7 +98,7 @@ func (r *rig) open(html string) string {
 	r.serve("https://page.example/", html)
 	ctx, cancel := context.WithTimeout(r.ctx, 40*time.Second)
 	defer cancel()
-	id, err := r.b.Open(ctx, "https://page.example/")
+	id, err := r.person(ctx, "https://page.example/")
 	if err != nil {
 		now, _ := r.b.Tab(r.ctx, id)
 		r.t.Fatalf("%.60s: %v; loading %v, at %s", html, err, now.Loading, now.URL)
@@ -124,14 +125,24 @@ func (r *rig) run(id string, s tabs.Script, arg any) map[string]any {
 	return out
 }
 
+func (r *rig) view(id string) *view {
+	r.t.Helper()
+	x, err := r.b.of(r.ctx, id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return x
+}
+
 // eval runs a test's own script in the page's world.
 func (r *rig) eval(id, js string) string {
 	r.t.Helper()
 	var session proto.TargetSessionID
-	if err := r.b.with(id, "", func(t *tab) { session = t.session }); err != nil {
+	x := r.view(id)
+	if err := x.with(id, "", func(t *tab) { session = t.session }); err != nil {
 		r.t.Fatal(err)
 	}
-	v, err := proto.RuntimeEvaluate{Expression: js, ReturnByValue: true, AwaitPromise: true}.Call(r.chrom.Bind(r.ctx, session))
+	v, err := proto.RuntimeEvaluate{Expression: js, ReturnByValue: true, AwaitPromise: true}.Call(x.b.Bind(r.ctx, session))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -267,7 +278,7 @@ func TestWorkingRealPages(t *testing.T) {
 	document := r.tab(id).Document
 	r.eval(id, "history.pushState({}, '', '/elsewhere')")
 	var out map[string]any
-	if err := r.b.with(id, "", func(t *tab) { t.URL = "https://page.example/" }); err != nil {
+	if err := r.view(id).with(id, "", func(t *tab) { t.URL = "https://page.example/" }); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.b.Run(r.ctx, id, document, tabs.Click, map[string]any{"selector": "#go"}, &out); err != nil || out["moved"] != true {
@@ -310,7 +321,7 @@ func TestMovingRealTabs(t *testing.T) {
 	if _, err := r.b.Entry(r.ctx, id, -9); !errors.Is(err, tabs.ErrNoEntry) {
 		t.Errorf("%v", err)
 	}
-	other, err := r.b.Open(r.ctx, "https://other.example/")
+	other, err := r.person(r.ctx, "https://other.example/")
 	if err != nil || r.tab(id).Foreground || !r.tab(other).Foreground {
 		t.Errorf("%v", err)
 	}

@@ -51,6 +51,8 @@ var (
 	ErrDocument = errors.New("the tab holds another document")
 	// ErrNoEntry says that history has no entry in that direction.
 	ErrNoEntry = errors.New("there is no such entry in the tab's history")
+	// ErrFull says that no more tabs, or sessions with tabs, are opened.
+	ErrFull = errors.New("as many tabs are open as may be")
 	// ErrBlocked says that the browser did not load the address.
 	ErrBlocked = errors.New("the address was not loaded")
 )

@@ -1,7 +1,7 @@
 # The service in a container. Chromium keeps its own sandbox on: the runtime has to allow user namespaces (podman does;
 # Docker needs a seccomp profile that does), and a shared-memory mount of 512 MB:
 #
-#   podman build -t parley .
+#   podman build -t parley --build-arg PARLEY_VERSION=$(git describe --tags --always) .
 #   podman run --shm-size 512m -v parley:/data -p 127.0.0.1:7360:7360 parley
 #
 # The speech models are fetched into the volume once: podman run --rm -v parley:/data parley models fetch
@@ -11,6 +11,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
       ca-certificates git make gcc libc6-dev python3 python3-pip unzip && rm -rf /var/lib/apt/lists/*
 COPY . /src
 WORKDIR /src
+ARG PARLEY_VERSION=unknown
 RUN scripts/setup golang programs
 
 FROM debian:bookworm-slim

@@ -1,7 +1,7 @@
 # Everything starts here: `make demo` shows the main job, `make test` proves it. Both install what is missing.
 SHELL := /bin/bash
 GO := scripts/go
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION := $(or $(PARLEY_VERSION),$(shell git describe --tags --always --dirty 2>/dev/null || echo unknown))
 LDFLAGS := -X main.version=$(VERSION)
 
 .PHONY: setup build demo check test accept bench lint docs clean

@@ -41,6 +41,7 @@ const (
 const (
 	startTime    = 10 * time.Second        // until the start message
 	politeTime   = 25 * time.Second        // from being told to stop to the end of the process
+	onceTime     = 3 * time.Second         // what tells us to stop within it is one and the same event
 	hurriedTime  = 1500 * time.Millisecond // after being told a second time
 	deliveryTime = 5 * time.Second         // for the last reports to be read
 )
@@ -97,7 +98,7 @@ func Main(ctx context.Context, in, out *os.File, factory Factory) int {
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	w := &worker{out: newOutbox(out, func(err error) { stop(fmt.Errorf("reports are not read: %w", err)) }), log: log}
+	w := &worker{out: newOutbox(out, func(err error) { stop(fmt.Errorf("reports are not read: %w", err)) }), log: log, exit: os.Exit}
 	defer w.out.close()
 
 	signals := make(chan os.Signal, 4)
@@ -161,6 +162,8 @@ func removeRun(dir string, log *slog.Logger) {
 type worker struct {
 	out *outbox
 	log *slog.Logger
+	// exit ends the process where leaving takes too long.
+	exit func(code int)
 }
 
 // readStart waits for the first message.
@@ -177,13 +180,18 @@ func readStart(in *os.File, r *wire.Reader) (wire.Start, error) {
 	return wire.Decode[wire.Start](m)
 }
 
-// watch turns signals into the one cause, and makes sure that a polite end is an end.
+// watch turns signals into the one cause, and makes sure that a polite end is an end. A service that dies tells us
+// more than once, by the end of its pipe and by a signal: only somebody who tells us again later is in a hurry.
 func (w *worker) watch(ctx context.Context, stop context.CancelCauseFunc, signals <-chan os.Signal, done <-chan struct{}) {
 	var deadline <-chan time.Time
 	told := ctx.Done()
+	var since time.Time
 	for {
 		select {
 		case s := <-signals:
+			if told == nil && time.Since(since) < onceTime {
+				continue
+			}
 			if told == nil {
 				w.log.Warn("worker: told to stop again")
 				deadline = time.After(hurriedTime)
@@ -191,12 +199,13 @@ func (w *worker) watch(ctx context.Context, stop context.CancelCauseFunc, signal
 			}
 			stop(fmt.Errorf("signal: %v", s))
 		case <-told:
-			told = nil
+			told, since = nil, time.Now()
 			w.log.Info("worker: leaving", "cause", context.Cause(ctx).Error())
 			deadline = time.After(politeTime)
 		case <-deadline:
 			w.log.Error("worker: leaving took too long")
-			os.Exit(ExitStuck)
+			w.exit(ExitStuck)
+			return
 		case <-done:
 			return
 		}

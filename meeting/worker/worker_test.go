@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/meeting"
@@ -22,6 +23,40 @@ import (
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	os.Exit(m.Run())
+}
+
+// A service that dies says so twice, which is no reason to hurry; somebody who tells again later is one.
+func TestOnlyALaterSecondTellingHurries(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		signals []time.Duration // after the pipe ended
+		exit    time.Duration
+	}{
+		{"the pipe alone", nil, politeTime},
+		{"the pipe and the death of the service", []time.Duration{0, 20 * time.Millisecond}, politeTime},
+		{"just within", []time.Duration{onceTime - time.Millisecond}, politeTime},
+		{"told again", []time.Duration{onceTime}, onceTime + hurriedTime},
+		{"both", []time.Duration{time.Millisecond, 10 * time.Second}, 10*time.Second + hurriedTime},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancelCause(t.Context())
+				signals, exited := make(chan os.Signal, 2), make(chan int, 1)
+				w := &worker{log: slog.Default(), exit: func(code int) { exited <- code }}
+				began := time.Now()
+				stop(errors.New("commands ended"))
+				go w.watch(ctx, stop, signals, nil)
+				synctest.Wait()
+				for _, at := range c.signals {
+					time.Sleep(at - time.Since(began))
+					signals <- syscall.SIGTERM
+				}
+				if code := <-exited; code != ExitStuck || time.Since(began) != c.exit {
+					t.Errorf("exit %d after %v, want after %v", code, time.Since(began), c.exit)
+				}
+			})
+		})
+	}
 }
 
 // service is the other end of a worker that runs in this process.

@@ -41,6 +41,8 @@ type Module struct {
 	Settle func(ctx context.Context, c *Call) error
 	// Tend comes every few seconds while we are waiting or in, for what the page needs from time to time. May be nil.
 	Tend func(ctx context.Context, c *Call)
+	// Uncover takes away what may lie over the page before the call, when a field there could not be reached. May be nil.
+	Uncover func(ctx context.Context, c *Call)
 	// Receiver addresses the next message, and says to whom it will go. Nil: there is only everyone.
 	Receiver func(ctx context.Context, c *Call, to meeting.Audience) (meeting.ChatReceipt, error)
 }
@@ -249,6 +251,18 @@ func (c *Call) Cookie(ctx context.Context, host, name, value string) {
 	if err := k.SetCookie(ctx, host, name, value, strings.HasPrefix(c.Link.URL, "https:")); err != nil {
 		c.Log.Debug("a cookie was not kept", "cookie", name, "error", err)
 	}
+}
+
+// Name is the name that we join with.
+func (c *Call) Name() (name string) {
+	c.Look(func(s *State) { name = s.name })
+	return name
+}
+
+// HasKnocked says whether the button was pressed. Nobody is asked twice.
+func (c *Call) HasKnocked() (yes bool) {
+	c.Look(func(s *State) { yes = s.knocked })
+	return yes
 }
 
 // Fold makes texts comparable: fields and logs treat white space in their own ways.

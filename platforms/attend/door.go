@@ -94,6 +94,9 @@ func (c *Call) GiveName(ctx context.Context, name string, wait time.Duration, ke
 		if try == 3 || ctx.Err() != nil {
 			return false, fmt.Errorf("join: give our name: %w", errors.Join(err, ctx.Err()))
 		}
+		if c.m.Uncover != nil {
+			c.m.Uncover(ctx, c)
+		}
 		// Something covers the field, or the page drew it anew: dialogs are answered meanwhile.
 		if !pause(ctx, 700*time.Millisecond) {
 			return false, fmt.Errorf("join: give our name: %w", context.Cause(ctx))
@@ -164,6 +167,15 @@ func (c *Call) Asked(ctx context.Context, limit time.Duration, again func(contex
 				return err
 			}
 		}
+	}
+}
+
+// GaveUp tells that a step which came after Join had returned ends the attendance: an error that says no end is only one
+// try that failed.
+func (c *Call) GaveUp(err error) {
+	var end *meeting.EndError
+	if errors.As(err, &end) {
+		c.events.Put(meeting.SeenPlace{Place: meeting.PlaceOut, Reason: string(end.Reason), Text: end.Text})
 	}
 }
 

@@ -124,7 +124,11 @@ func joined(ctx context.Context, c *attend.Call, limit time.Duration) bool {
 func tend(ctx context.Context, c *attend.Call) {
 	moving := false
 	c.Look(func(s *attend.State) { moving = s.Decision.Moving })
-	if c.Place() != meeting.PlaceIn || moving {
+	if c.Place() != meeting.PlaceIn {
+		begun(ctx, c)
+		return
+	}
+	if moving {
 		return
 	}
 	if f, _, err := c.Find(ctx, "join-audio"); err == nil && f.OK || c.IsDeaf() {
@@ -146,6 +150,21 @@ func tend(ctx context.Context, c *attend.Call) {
 		if err := c.OpenChat(ctx); err != nil {
 			c.Log.Debug("the chat is not open", "error", err)
 		}
+	}
+}
+
+// begun asks to be let in when a meeting that had not begun shows its form at last.
+func begun(ctx context.Context, c *attend.Call) {
+	if c.HasKnocked() || !c.Shows(sign.Lobby) || !c.InLobby() {
+		return
+	}
+	signedIn := ""
+	if c.O.Account {
+		signedIn = "yes" // a name that stands there is kept; an empty field gets ours
+	}
+	if err := ask(ctx, c, meeting.JoinRequest{Name: c.Name()}, signedIn); err != nil {
+		c.Log.Debug("the meeting has begun, and was not asked yet", "error", err)
+		c.GaveUp(err)
 	}
 }
 

@@ -37,8 +37,13 @@ func join(ctx context.Context, c *attend.Call, r meeting.JoinRequest) error {
 		return err
 	}
 	if !c.InLobby() {
-		return nil // an end, a wait or a call: the page has decided
+		return nil // an end, a wait or a call: the page has decided; tend asks once a meeting that had not begun shows its form
 	}
+	return ask(ctx, c, r, signedIn)
+}
+
+// ask fills in the page's form and presses its button, once its devices are shown to be off.
+func ask(ctx context.Context, c *attend.Call, r meeting.JoinRequest, signedIn string) error {
 	if err := withhold(ctx, c); err != nil {
 		return err
 	}
@@ -167,6 +172,9 @@ func withhold(ctx context.Context, c *attend.Call) error {
 	}
 	return c.Arrive(ctx, attend.LoadTime, launcher(c))
 }
+
+// uncover clicks the meeting's information away where it lies over the form.
+func uncover(ctx context.Context, c *attend.Call) { c.Try(ctx, "info") }
 
 // launcher goes past the page that wants to start a program.
 func launcher(c *attend.Call) func(context.Context) error {

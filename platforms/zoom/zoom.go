@@ -35,7 +35,7 @@ const chatLength = 1024
 func module() attend.Module {
 	return attend.Module{
 		Table: ui, Read: readJS, ChatLength: chatLength, Chord: "Alt+A", Toolbar: "#foot-bar, #wc-footer, [role=\"toolbar\"]",
-		Join: join, Settle: settle, Tend: tend, Receiver: receiver,
+		Join: join, Settle: settle, Tend: tend, Receiver: receiver, Uncover: uncover,
 	}
 }
 

@@ -50,9 +50,11 @@ func lookLive(ctx context.Context, env *environment, v *settings.Values, link st
 		if err := pause(ctx, 500*time.Millisecond); err != nil {
 			return err
 		}
-		if err := c.call(ctx, "meeting_status", map[string]any{"meeting_id": st.Meeting}, &st); err != nil {
+		now := tool.Status{} // a member that is not told any more is gone
+		if err := c.call(ctx, "meeting_status", map[string]any{"meeting_id": st.Meeting}, &now); err != nil {
 			return err
 		}
+		st = now
 	}
 	kept, err := keepLive(st.EvidencePath, dir, platform.Name)
 	if err != nil {
@@ -113,7 +115,7 @@ func tellLive(env *environment, st tool.Status, kept string) error {
 	}
 	p("evidence", kept)
 	if st.Reason != "dry-run" {
-		p("try", st.Hint)
+		p("why", st.ReasonText)
 		return fail(exitFailed, "the lobby was not reached: %s", st.Reason)
 	}
 	return nil

@@ -27,11 +27,13 @@ const testTable = `{"platform": "test", "signs": [
 	{"name": "chat", "kind": "in", "role": "button", "names": {"en": ["Chat"]}},
 	{"name": "name-field", "kind": "lobby", "selector": "#name"},
 	{"name": "asking", "kind": "waiting", "texts": {"en": ["Asking to be let in"]}},
+	{"name": "refused", "kind": "out", "reason": "denied", "texts": {"en": ["You cannot join"]}},
 	{"name": "captcha", "kind": "challenge", "selector": "iframe", "min_width": 60, "min_height": 60}],
 	"devices": {"microphone": {"on": {"en": ["Mute"]}, "off": {"en": ["Unmute"]}}, "camera": {"on": {"en": ["Stop video"]}, "off": {"en": ["Start video"]}}},
 	"dialogs": [
 		{"name": "tip", "kind": "tip", "texts": {"en": ["A tip"]}, "buttons": {"en": ["Got it"]}},
 		{"name": "gate", "kind": "consent", "texts": {"en": ["taking notes"]}, "buttons": {"en": ["Join now"]}},
+		{"name": "sound", "kind": "ours", "texts": {"en": ["Join by computer"]}},
 		{"name": "unmute", "kind": "unmute-request", "texts": {"en": ["would like you to unmute"]}, "buttons": {"en": ["Unmute"]}}],
 	"targets": {"microphone": {"role": "button", "names": {"en": ["Mute", "Unmute"]}}, "camera": {"role": "button", "names": {"en": ["Stop video", "Start video"]}}, "dialog": {"selector": "[role=dialog]"},
 		"message": {"selector": "textarea"}, "chat": {"role": "button", "names": {"en": ["Chat"]}}, "send": {"selector": "#send"}, "leave": {"role": "button", "names": {"en": ["Leave"]}}}}`
@@ -446,4 +448,98 @@ func TestNobodyIsAskedTwice(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A wall has no lobby to look at, and "dry-run" would say that it was looked at.
+func TestADryRunSaysWhatStoodBeforeTheLobby(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		shows  string
+		told   bool
+		reason meeting.Reason
+	}{
+		{"a lobby", "name-field", true, ""},
+		{"a refusal", "refused", false, meeting.ReasonDenied},
+		{"nothing that we know", "", false, meeting.ReasonJoinFailed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, m := attendtest.New(), module(t)
+				m.Join = func(_ context.Context, call *Call, _ meeting.JoinRequest) error {
+					if c.told {
+						call.TellLobby(meeting.SeenLobby{As: "guest"})
+					}
+					return nil
+				}
+				call, _ := open(t, m, p)
+				go func() {
+					for i := 1; i < 20; i++ {
+						if c.shows == "" {
+							p.Report(report(i, nil))
+						} else {
+							p.Report(report(i, nil, c.shows))
+						}
+						time.Sleep(300 * time.Millisecond)
+					}
+				}()
+				err := call.Join(t.Context(), meeting.JoinRequest{Name: "Parley", DryRun: true})
+				end, ended := errors.AsType[*meeting.EndError](err)
+				if ended != (c.reason != "") || ended && end.Reason != c.reason {
+					t.Errorf("ended with %v, want %q", err, c.reason)
+				}
+				time.Sleep(10 * time.Second)
+			})
+		})
+	}
+}
+
+// inside reports a call that goes on for a while.
+func inside(p *attendtest.Page, from, n int, shown map[string]any) {
+	for i := range n {
+		p.Report(report(from+i, shown, "leave", "chat"))
+		time.Sleep(time.Second)
+	}
+}
+
+func TestACallThatCannotBeHeardIsToldAndAskedAbout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := attendtest.New()
+		call, w := open(t, module(t), p)
+		shown := dialog("d1", "Join by computer", "Leave", "By computer", "By telephone")
+		inside(p, 1, 5, shown)
+		call.Deaf(true, true)
+		call.Deaf(true, true) // once is enough
+		inside(p, 10, 40, shown)
+		faults, asked := of[meeting.SeenFault](w), of[meeting.SeenDialog](w)
+		if len(faults) != 1 || faults[0].Part != meeting.PartSound || faults[0].Mended {
+			t.Errorf("faults %+v", faults)
+		}
+		if len(asked) != 1 || asked[0].ID != noSound || slices.Contains(asked[0].Choices, "Leave") || len(asked[0].Choices) != 2 {
+			t.Fatalf("asked %+v", asked)
+		}
+		if err := call.AnswerDialog(t.Context(), noSound, "By telephone"); err != nil || !slices.Contains(p.Did(), "click by telephone") {
+			t.Errorf("%v; did %v", err, p.Did())
+		}
+		call.Deaf(false, false)
+		synctest.Wait()
+		if faults, asked = of[meeting.SeenFault](w), of[meeting.SeenDialog](w); len(faults) != 2 || !faults[1].Mended || asked[len(asked)-1].Open {
+			t.Errorf("faults %+v, asked %+v", faults, asked)
+		}
+	})
+}
+
+func TestADialogOfOursThatStaysIsSomethingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := attendtest.New()
+		_, w := open(t, module(t), p)
+		shown := dialog("d1", "Join by computer", "Later", "Never")
+		inside(p, 1, 20, shown)
+		if told := of[meeting.SeenDialog](w); len(told) != 0 {
+			t.Fatalf("told too soon: %+v", told)
+		}
+		inside(p, 30, 15, shown)
+		if told := of[meeting.SeenDialog](w); len(told) != 1 || told[0].Kind != sign.DialogUnknown {
+			t.Errorf("told %+v", told)
+		}
+	})
 }

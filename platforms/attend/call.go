@@ -124,7 +124,10 @@ func (c *Call) Close() error {
 func (c *Call) Join(ctx context.Context, r meeting.JoinRequest) error {
 	c.update(func(s *State) { s.name = r.Name })
 	err := c.m.Join(ctx, c, r)
-	if err == nil && !r.DryRun {
+	if err == nil && r.DryRun {
+		return c.sawLobby(ctx)
+	}
+	if err == nil {
 		c.askOnce.Do(func() { close(c.asked) })
 	}
 	return err

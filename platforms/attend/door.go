@@ -138,8 +138,33 @@ func (c *Call) Devices(ctx context.Context) (microphone, camera bool, err error)
 
 // TellLobby says what the lobby offers, as a dry run reports it.
 func (c *Call) TellLobby(l meeting.SeenLobby) {
-	c.Look(func(s *State) { l.Page, l.Challenge = s.Shown.Here, s.Decision.HeldBy == "challenge" })
+	c.update(func(s *State) { l.Page, l.Challenge, s.lobby = s.Shown.Here, s.Decision.HeldBy == "challenge", true })
 	c.events.Put(l)
+}
+
+// decideTime is how long a page without a lobby gets until it is certain what it shows instead.
+const decideTime = 8 * time.Second
+
+// sawLobby says how a dry run ended that had no lobby to look at: a wall that nobody tells of would look like a door.
+func (c *Call) sawLobby(ctx context.Context) error {
+	seen := false
+	if c.Look(func(s *State) { seen = s.lobby }); seen {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, decideTime)
+	defer cancel()
+	var d sign.Decision
+	_ = c.Until(ctx, func(s *State) bool { // what it is by then is what is said
+		d = s.Decision
+		return d.Place == meeting.PlaceOut || d.Place == meeting.PlaceIn
+	})
+	switch {
+	case d.Place == meeting.PlaceOut || d.Place == meeting.PlaceWaiting && d.Reason != "":
+		return &meeting.EndError{Reason: d.Reason, Text: d.Text}
+	case d.Place == meeting.PlaceIn:
+		return &meeting.EndError{Reason: meeting.ReasonJoinFailed, Err: errors.New("the page has no lobby: it went into the meeting at once")}
+	}
+	return &meeting.EndError{Reason: meeting.ReasonJoinFailed, Text: d.Text, Err: errors.New("the page shows no lobby")}
 }
 
 // Asked waits until the page has taken our request: it shows the wait, the call or an end. again is tried when nothing

@@ -28,6 +28,7 @@ type State struct {
 	sending  []string       // texts of ours that are on their way, or were lately
 	answered map[string]int // how often a dialog was answered, by its rule
 	unmute   string         // id of the dialog in which the host asks us to unmute
+	lobby    bool           // its lobby was told
 	missing  bool           // the page counts more people than it names
 	pending  bool           // a dialog stands that somebody else answers
 	withheld bool           // the browser refuses the page its devices

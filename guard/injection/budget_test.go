@@ -10,3 +10,11 @@ func chosen(carrier, goal, transport int, page bool) bool {
 	}
 	return goal == carrier%10 && transport == carrier%3
 }
+
+// chosenReal is that part of the suite on real pages: each carrier once, each goal, each transport.
+func chosenReal(carrier, goal, transport int) bool {
+	return goal == carrier%len(aims) && transport == carrier%3
+}
+
+// fresh is after how many carriers the browsers are begun anew.
+const fresh = 100

@@ -15,6 +15,8 @@ type model struct {
 	read   strings.Builder
 	obeyed map[string]bool
 	w      *world
+	// obeying does what an order says; nil: obey.
+	obeying func(code string)
 }
 
 var (
@@ -53,6 +55,10 @@ func (m *model) take(text string) {
 	for _, found := range order.FindAllString(unscramble(clear), -1) {
 		if !m.obeyed[found] {
 			m.obeyed[found] = true
+			if m.obeying != nil {
+				m.obeying(found)
+				continue
+			}
 			m.obey(found)
 		}
 	}

@@ -43,6 +43,7 @@ type Page struct {
 	console    console
 	sent       bool                 // the call that runs has given input
 	drag       *proto.InputDragData // what the page wants dragged, while drags are ours
+	chooser    *Chooser             // what the page opened to choose files, while choosers are ours
 
 	number int // of subs that came
 }
@@ -272,6 +273,11 @@ func (p *Page) handle(session proto.TargetSessionID, e *cdp.Event) {
 		var d proto.InputDragIntercepted
 		if p.read(e, &d) {
 			p.update(func() { p.drag = d.Data })
+		}
+	case "Page.fileChooserOpened":
+		var c proto.PageFileChooserOpened
+		if p.read(e, &c) {
+			p.chooserOpened(session, &c)
 		}
 	case "Inspector.targetCrashed":
 		if session == p.session {

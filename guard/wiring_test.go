@@ -26,7 +26,7 @@ func TestEveryToolIsClassified(t *testing.T) {
 	m := browser.NewManager(browser.Options{})
 	defer m.Close()
 	fake := &toolfake.Meetings{}
-	for _, tl := range slices.Concat(tool.Table(fake, nil), tool.TalkTable(fake), tool.AskTable(fake, nil), browse.Tools(m)) {
+	for _, tl := range slices.Concat(tool.Table(fake, nil), tool.TalkTable(fake), tool.AskTable(fake, nil), tool.UploadTable(nil, nil), browse.Tools(m), browse.UploadTools(m, nil)) {
 		names = append(names, tl.Name)
 		if tl.Safety && !tl.Judged && !policy.Safety(tl.Name) {
 			t.Errorf("%s protects people, and the policy holds it up", tl.Name)

@@ -189,3 +189,10 @@ var (
 	// ErrLate means that an effect did not come back in its time.
 	ErrLate = errors.New("took too long")
 )
+
+// SoundError means that a file to be played is no sound that can be. It is the file's fault, not the voice's.
+type SoundError struct {
+	What string // our own words, for the agent; nothing of the file or its name is in them
+}
+
+func (e *SoundError) Error() string { return e.What }

@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -669,9 +670,12 @@ func (m *Machine) tellSpoken(u *utterance, state string) {
 	said, unsaid := u.said, u.unsaid
 	r := m.speechResult(u, state, said, unsaid)
 	a := wire.Answer{Speech: r}
+	var bad *SoundError
 	switch {
 	case u.cut == "microphone":
 		a.Error = micError(true, m.mic.device)
+	case errors.As(u.failed, &bad):
+		a.Error = &wire.Error{Code: wire.CodeBadInput, Text: bad.What}
 	case u.failed != nil:
 		a.Error = &wire.Error{Code: wire.CodeFailed, Text: "it could not be said: the voice failed (the log of the service says how)"}
 	case state == string(turn.SpeechInterrupted) && u.order != "":
@@ -685,7 +689,7 @@ func (m *Machine) tellSpoken(u *utterance, state string) {
 		m.converse(told)
 	}
 	m.tell(wire.Report{Speech: r})
-	if u.failed != nil && u.cut == "" {
+	if u.failed != nil && u.cut == "" && bad == nil {
 		m.faulted(Fault{Part: PartVoice, Kind: "utterance-failed", Err: u.failed}, "gave-up")
 	}
 	m.hushed(*r)

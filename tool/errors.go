@@ -72,6 +72,10 @@ const (
 	CodeSpeechUnavailable Code = "speech_unavailable"
 	CodeVoiceUnknown      Code = "voice_unknown"
 	CodeFileNotFound      Code = "file_not_found"
+	CodeFileWaiting       Code = "file_not_there_yet"
+	CodeFileTooLarge      Code = "file_too_large"
+	CodeTooManyFiles      Code = "too_many_files"
+	CodeFileUnplayable    Code = "file_unplayable"
 
 	CodeRecordingWriting Code = "recording_writing"
 	CodeNoRecording      Code = "no_recording"

@@ -117,7 +117,7 @@ func everyTool(t *testing.T) []tool.Tool {
 	m := browser.NewManager(browser.Options{})
 	t.Cleanup(m.Close)
 	meetings := &toolfake.Meetings{}
-	return slices.Concat(tool.Table(meetings, nil), tool.TalkTable(meetings), tool.AskTable(meetings, nil), browse.Tools(m))
+	return slices.Concat(tool.Table(meetings, nil), tool.TalkTable(meetings), tool.AskTable(meetings, nil), tool.UploadTable(nil, nil), browse.Tools(m), browse.UploadTools(m, nil))
 }
 
 func writeDocs(t *testing.T, b *strings.Builder) {

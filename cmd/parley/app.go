@@ -34,6 +34,7 @@ import (
 	"parley/tenant"
 	"parley/tool"
 	"parley/tool/browse"
+	"parley/upload"
 )
 
 // app is the service with all its parts. Commands, the demo and tests start it and close it.
@@ -52,6 +53,8 @@ type app struct {
 	control  *control // nil unless it is switched on
 	engine   *local.Engine
 	browsers *browser.Manager
+	uploads  *upload.Store
+	lender   *lender
 	// sweeping is the goroutine that forgets what is too old; close waits for its end.
 	sweeping sync.WaitGroup
 	stop     context.CancelFunc
@@ -96,6 +99,9 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	if a.store, err = store.Open(ctx, data); err != nil {
 		return nil, err
 	}
+	if err := a.openUploads(data); err != nil {
+		return nil, err
+	}
 	if err := a.openBrowsers(data); err != nil {
 		return nil, err
 	}
@@ -116,7 +122,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 		}
 		meetings, watcher = a.seat, a.seat
 	}
-	var kinds []links.Kind
+	kinds := []links.Kind{links.Uploads(a.uploads, a.log)}
 	if a.seat != nil {
 		kinds = append(kinds, links.Recordings(a.seat, a.log))
 	}
@@ -132,7 +138,9 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 		table = append(tool.Table(meetings, a.links), tool.TalkTable(a.seat)...)
 		table = append(table, tool.AskTable(meetings, newAsker(v, data, a.log))...)
 	}
+	table = append(table, tool.UploadTable(a.uploads, a.links)...)
 	table = append(table, browse.Tools(a.browsers)...)
+	table = append(table, browse.UploadTools(a.browsers, a.lender)...)
 	host, _ := os.Hostname()
 	deadlines, err := tool.ParseDeadlines(v.String("PARLEY_TOOL_TIMEOUTS"))
 	if err != nil {
@@ -282,7 +290,7 @@ func (a *app) openMeetings(data, level string) error {
 		Name: a.v.String("PARLEY_MEETING_NAME"), Owner: a.v.String("PARLEY_MEETING_OWNER"),
 		OnAnnounceFailure: a.v.String("PARLEY_ON_ANNOUNCE_FAILURE"), ConsentGate: a.v.String("PARLEY_CONSENT_GATE"),
 		AnnounceLangs: strings.FieldsFunc(a.v.String("PARLEY_ANNOUNCE_LANGS"), func(r rune) bool { return r == ',' || r == ' ' }), Captions: a.v.Bool("PARLEY_PLATFORM_CAPTIONS"),
-		Speech: speechStore(data), SpeechEnv: fallbacks, TTSURL: a.v.String("PARLEY_TTS_URL"), NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
+		Speech: speechStore(data), SpeechEnv: fallbacks, TTSURL: a.v.String("PARLEY_TTS_URL"), AudioFile: a.audioFile, NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
 	})
 	return nil
 }
@@ -436,11 +444,17 @@ func (a *app) close(ctx context.Context) error {
 	if a.browsers != nil {
 		a.browsers.Close()
 	}
+	if a.lender != nil {
+		errs = append(errs, a.lender.close())
+	}
 	if a.server != nil {
 		errs = append(errs, a.server.Close(ctx))
 	}
 	if a.board != nil {
 		a.board.Close()
+	}
+	if a.uploads != nil { // behind the server, through which files come
+		errs = append(errs, a.uploads.Close())
 	}
 	if a.guard != nil {
 		errs = append(errs, a.guard.close())

@@ -36,6 +36,7 @@ func (a *app) openBrowsers(data string) error {
 			o.Account, profiles = account, filepath.Join(account.Home, "profiles-"+hex.EncodeToString(key[:6]))
 		}
 	}
+	a.lender = newLender(a.uploads, o.Account, a.log)
 	a.browsers = browser.NewManager(browser.Options{
 		Engines: engines, MaxSessions: a.v.Int("PARLEY_MAX_SESSIONS"), Idle: a.v.Seconds("PARLEY_IDLE_TIMEOUT_SEC"), Chromium: o,
 		Headless: a.v.Bool("PARLEY_HEADLESS"), Profiles: profiles, Log: a.log,

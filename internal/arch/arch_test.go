@@ -20,7 +20,7 @@ var layers = []struct {
 }{
 	{"internal", 0},
 	{"audio", 1}, {"transcript", 1}, {"tenant", 1}, {"guard/policy", 1}, {"guard/fence", 1}, {"guard/seal", 1}, {"meeting/wire", 1},
-	{"turn", 2}, {"speech", 2}, {"channel", 2}, {"browser", 2}, {"store", 2}, {"guard", 2},
+	{"turn", 2}, {"upload", 2}, {"speech", 2}, {"channel", 2}, {"browser", 2}, {"store", 2}, {"guard", 2},
 	{"meeting", 3},
 	{"audio/pulse", 4}, {"audio/ogg", 4}, {"audio/vad", 4}, {"speech/models", 4}, {"speech/local", 4}, {"speech/server", 4}, {"speech/speechtest", 5}, {"channel/mcpl", 4},
 	{"browser/cdp", 4}, {"browser/browsertest", 5}, {"live", 4}, {"room", 4}, {"platforms", 4}, {"meeting/keeper", 4}, {"meeting/worker", 4},

@@ -102,6 +102,10 @@ func New(o Options) *Service {
 
 // Mint makes a link for a caller and gives its address. Only that address has the secret.
 func (s *Service) Mint(ctx context.Context, by tool.Caller, kind, target, name string) (string, error) {
+	return s.mint(ctx, by, kind, target, name, s.o.TTL)
+}
+
+func (s *Service) mint(ctx context.Context, by tool.Caller, kind, target, name string, ttl time.Duration) (string, error) {
 	base := cmp.Or(by.BaseURL, s.o.BaseURL)
 	if base == "" {
 		return "", tool.Fail(tool.CodeNoLinks)
@@ -111,7 +115,7 @@ func (s *Service) Mint(ctx context.Context, by tool.Caller, kind, target, name s
 	secret := base64.RawURLEncoding.EncodeToString(b[:])
 	now := s.o.Now()
 	s.sweep(ctx, now)
-	err := s.o.Store.Add(ctx, store.Link{Secret: tenant.HashOf(secret), Kind: kind, Tenant: by.Tenant.ID, Target: target, Name: name, Created: now, Expires: now.Add(s.o.TTL)})
+	err := s.o.Store.Add(ctx, store.Link{Secret: tenant.HashOf(secret), Kind: kind, Tenant: by.Tenant.ID, Target: target, Name: name, Created: now, Expires: now.Add(ttl)})
 	if err != nil {
 		return "", tool.Fail(tool.CodeStore).Because(err)
 	}
@@ -214,6 +218,9 @@ func (s *Service) admit(r *http.Request, kind Kind, target string) (Access, bool
 			}
 			return Access{}, false
 		}
+		if s.others(r, kind, link.Tenant) {
+			return Access{}, false
+		}
 		return Access{Tenant: link.Tenant, Target: target, Link: &link}, true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -225,6 +232,17 @@ func (s *Service) admit(r *http.Request, kind Kind, target string) (Access, bool
 		return Access{}, false
 	}
 	return Access{Tenant: p.Tenant.ID, Target: target}, true
+}
+
+// others tells whether a request that has a link's secret also shows a token that may not use it: another tenant's, or a
+// read-only one. Either is refused, whatever else it has.
+func (s *Service) others(r *http.Request, kind Kind, t tenant.ID) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if s.o.Auth == nil || !strings.EqualFold(scheme, "Bearer") {
+		return false
+	}
+	p, err := s.o.Auth.Authenticate(strings.TrimSpace(token))
+	return err == nil && (p.Tenant.ID != t || p.Tenant.Policy == tenant.Ephemeral && !kind.Ephemeral)
 }
 
 func (s *Service) enter(t tenant.ID) bool {

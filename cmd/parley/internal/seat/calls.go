@@ -202,14 +202,12 @@ func (s *Seat) command(ctx context.Context, t tenant.ID, id string, c wire.Comma
 	}
 	a, err := s.o.Keeper.Command(ctx, t, id, c)
 	var w *wire.Error
-	if errors.As(err, &w) {
+	switch {
+	case errors.As(err, &w) && a.Speech != nil && (w.Code == wire.CodeInterrupted || w.Code == wire.CodeFailed && a.Speech.StartMS > 0):
+		return a, nil // to be cut off is how a speech may end; the answer says what was heard of it
+	case w != nil:
 		return a, s.refusal(w, id, c.Name())
-	}
-	if err != nil {
-		var w *wire.Error
-		if errors.As(err, &w) && w.Code == wire.CodeInterrupted && a.Speech != nil {
-			return a, nil // being cut off is how a speech may end; the answer says what was heard of it
-		}
+	case err != nil:
 		return a, s.fail(err, id)
 	}
 	return a, nil
@@ -283,6 +281,10 @@ func (s *Seat) Speak(ctx context.Context, t tenant.ID, a tool.SpeakArgs) (tool.S
 	ans, err := s.command(ctx, t, a.Meeting, wire.Command{Speak: &wire.Speak{
 		Text: a.Text, File: file, Lang: a.Lang, Voice: a.Voice, Backend: a.Backend, Model: a.Model, KeepOpen: !a.AutoMute, Interrupt: a.Interrupt, Wait: a.Wait,
 	}})
+	var w *wire.Error
+	if file != "" && errors.As(err, &w) && w.Code == wire.CodeBadInput {
+		return tool.Spoken{}, tool.Fail(tool.CodeFileUnplayable, "file_id", a.AudioFile, "what", w.Text)
+	}
 	if err != nil {
 		return tool.Spoken{}, err
 	}

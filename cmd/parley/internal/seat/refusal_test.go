@@ -24,6 +24,8 @@ func TestARefusalIsWordedForItsCommand(t *testing.T) {
 		{wire.CodeOver, "leave", tool.CodeMeetingEnded},
 		{wire.CodeNotAllowed, "speak", tool.CodeNotPermitted},
 		{wire.CodeBadInput, "speak", tool.CodeBadArgument},
+		{wire.CodeFailed, "speak", tool.CodeSpeechUnavailable},
+		{wire.CodeFailed, "mute", tool.CodeWorkerFailed},
 		{wire.CodeUnavailable, "hand", tool.CodeUnsupported},
 	} {
 		var e *tool.Error

@@ -266,7 +266,11 @@ func (s *Seat) refusal(w *wire.Error, id, command string) error {
 			return tool.Fail(tool.CodeAlreadySpeaking)
 		}
 	case wire.CodeBadInput:
-		return tool.Fail(tool.CodeBadArgument, "what", w.Text)
+		return tool.Fail(tool.CodeBadArgument, "what", w.Text).Because(w)
+	case wire.CodeFailed:
+		if command == "speak" {
+			return tool.Fail(tool.CodeSpeechUnavailable, "what", w.Text)
+		}
 	case wire.CodeUnavailable:
 		if command == "speak" || command == "mute" {
 			return tool.Fail(tool.CodeMicrophoneBlocked, "what", w.Text)

@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -115,40 +114,44 @@ func (s *speaker) duck(on bool) {
 	}
 }
 
+// decodeTime is how long a file may take to be decoded: an hour's worth at the slowest that a machine is under load.
+const decodeTime = 25 * time.Second
+
 // decode gives a sound file's samples at the speaking rate, by ffmpeg, up to a little more than the longest file
 // that is played.
 func decode(ctx context.Context, path string) ([]int16, error) {
-	pr, pw := io.Pipe()
-	var complaint strings.Builder
+	ctx, cancel := context.WithTimeout(ctx, decodeTime)
+	defer cancel()
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
 	child, err := spawn.Start(spawn.FFmpeg, proc.Spec{
 		Name: "ffmpeg", Path: "ffmpeg", Args: []string{"-nostdin", "-v", "error", "-i", path,
-			"-t", strconv.Itoa(int(maxFile/time.Second) + 1), "-vn", "-f", "s16le", "-ac", "1", "-ar", strconv.Itoa(audio.SpeakRate), "-"},
-		Stdout: pw, Stderr: &complaint,
+			"-t", strconv.Itoa(int(maxFile/time.Second) + 1), "-map", "0:a:0", "-f", "s16le", "-ac", "1", "-ar", strconv.Itoa(audio.SpeakRate), "-"},
+		Stdout: in,
 	}, spawn.Options{Read: []string{path}})
+	_ = in.Close() // the child has its own
 	if err != nil {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, child.Kill)
 	defer stop()
-	go func() { <-child.Done(); _ = pw.Close() }()
-	raw, err := io.ReadAll(pr)
+	raw, err := io.ReadAll(out)
 	<-child.Done()
 	switch {
 	case err != nil:
 		return nil, err
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case child.Err() != nil:
-		return nil, fmt.Errorf("this file cannot be played: %s", lastLine(complaint.String()))
+	case child.Err() != nil && len(raw) == 0:
+		// What ffmpeg says of it names the file, and may quote it.
+		return nil, &meeting.SoundError{What: "there is nothing in it that can be read as sound"}
 	}
 	pcm := make([]int16, len(raw)/2)
 	for i := range pcm {
 		pcm[i] = int16(binary.LittleEndian.Uint16(raw[2*i:]))
 	}
 	return pcm, nil
-}
-
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
 }

@@ -138,7 +138,8 @@ var errNoVoice = errors.New("there is no voice on this machine: parley models fe
 // Prepare synthesizes until the first piece stands ready, and goes on a little ahead of the play-back.
 func (v *voice) Prepare(ctx context.Context, u meeting.Utterance) (meeting.Spoken, error) {
 	s, err := v.prepare(ctx, u)
-	if err != nil && ctx.Err() == nil {
+	var bad *meeting.SoundError
+	if err != nil && ctx.Err() == nil && !errors.As(err, &bad) {
 		v.log.Warn("an utterance could not be prepared", "utterance", u.ID, "kind", speech.KindOf(err), "err", err)
 	}
 	if err != nil {
@@ -241,10 +242,10 @@ func (s *spoken) file(ctx context.Context, path string) error {
 		return err
 	}
 	if len(pcm) == 0 {
-		return fmt.Errorf("the file has no sound in it")
+		return &meeting.SoundError{What: "there is no sound in it"}
 	}
 	if d := time.Duration(len(pcm)) * time.Second / audio.SpeakRate; d > maxFile {
-		return fmt.Errorf("the file plays for %s, and %s is the most", d.Round(time.Second), maxFile)
+		return &meeting.SoundError{What: fmt.Sprintf("it plays for longer than %.0f minutes", maxFile.Minutes())}
 	}
 	s.pieces <- speech.Piece{PCM: pcm}
 	s.ready, s.whole = int64(len(pcm)), true

@@ -14,13 +14,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed data/*.txt
 var dataFiles embed.FS
 
-// languages are the tables, in the order in which they are asked.
-var languages = func() []*language {
+// languages are the tables, in the order in which they are asked. They are made for the first who asks: they are the
+// largest thing that a process without meetings would hold for nothing.
+var languages = sync.OnceValue(func() []*language {
 	entries, err := dataFiles.ReadDir("data")
 	if err != nil {
 		panic(err) // embedded
@@ -38,12 +40,12 @@ var languages = func() []*language {
 		ls = append(ls, l)
 	}
 	return ls
-}()
+})
 
 // Languages lists the languages in which objections are understood.
 func Languages() []string {
 	var names []string
-	for _, l := range languages {
+	for _, l := range languages() {
 		names = append(names, l.name)
 	}
 	return names
@@ -64,7 +66,7 @@ func objects(text string, aloud bool) (bool, string) {
 		return false, ""
 	}
 	for _, sentence := range sentences(text) {
-		for _, l := range languages {
+		for _, l := range languages() {
 			if l.objects(sentence, aloud) {
 				return true, l.name
 			}

@@ -117,7 +117,7 @@ type ScrollArgs struct {
 	Element
 	Down  float64 `json:"down,omitempty" arg:"brief" doc:"Pixels."`
 	Right float64 `json:"right,omitempty" arg:"terse" doc:"Pixels."`
-	Pages float64 `json:"pages,omitempty" arg:"brief" doc:"Views; default 1."`
+	Pages float64 `json:"pages,omitempty" arg:"terse" doc:"Views down; default 1."`
 	To    string  `json:"to,omitempty" arg:"enum=top|bottom|element,terse" doc:"element: bring it into view."`
 	TellingToo
 }
@@ -201,7 +201,7 @@ func (s *Service) acting() []tool.Tool {
 		newTool(s, tool.Spec[ClickArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "click", Title: "Click", Ephemeral: true, OpenWorld: true,
-				Doc:    "Click the first visible match; uncertain means the page did not confirm it. Tools on elements all take ref to before, acts all take changes: true, which adds what the page shows differently.",
+				Doc:    "Click the first visible match; uncertain: the page did not confirm it. Tools on elements all take ref to before, acts all take changes: true, to add what the page shows differently.",
 				Errors: elementErrors(tool.CodeNoOption, tool.CodeElementUnfit),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a ClickArgs) (Worked, error) {
@@ -316,7 +316,7 @@ func (s *Service) acting() []tool.Tool {
 		newTool(s, tool.Spec[FormArgs, Filled]{
 			Tool: tool.Tool{
 				Name: "fill_form", Title: "Fill a form", Ephemeral: true, OpenWorld: true,
-				Doc:    "Fill fields of any kind, all read back.",
+				Doc:    "Fill fields of any kind, read back.",
 				Errors: elementErrors(tool.CodeElementUnfit),
 			},
 			Run: s.fillForm, Render: renderFilled,

@@ -56,7 +56,7 @@ func (s *Service) seeing() []tool.Tool {
 		newTool(s, tool.Spec[ReadArgs, Read]{
 			Tool: tool.Tool{
 				Name: "read", Title: "Read the page", Ephemeral: true, ReadOnly: true, OpenWorld: true,
-				Doc:    "Read the page with its frames as text. `e7 button Buy` is a button Buy with ref e7, good while it lives.",
+				Doc:    "Read page and frames as text. `e7 button Buy`: a button Buy with ref e7, good while it lives.",
 				Errors: append(pageErrors(), tool.CodeRefStale, tool.CodeRefUnknown, tool.CodeRefOtherTab, tool.CodeElementNotFound),
 			},
 			Run: s.read, Render: renderRead,

@@ -4,10 +4,11 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"sync"
 )
 
-// halfValue is the float32 of every float16, subnormal ones included.
-var halfValue = func() [1 << 16]float32 {
+// halfValue is the float32 of every float16, subnormal ones included: made when a model is first converted.
+var halfValue = sync.OnceValue(func() *[1 << 16]float32 {
 	var t [1 << 16]float32
 	for i := range t {
 		exp, frac := i>>10&0x1f, float64(i&0x3ff)
@@ -28,8 +29,8 @@ var halfValue = func() [1 << 16]float32 {
 		}
 		t[i] = float32(v)
 	}
-	return t
-}()
+	return &t
+})
 
 // symmetric is the scheme for the constant side of a matrix product: int8, one scale, zero at 0.
 type symmetric struct {
@@ -39,17 +40,18 @@ type symmetric struct {
 
 // newSymmetric follows the quantiser in its order of roundings; the hashes of the results depend on each.
 func newSymmetric(half []byte) *symmetric {
+	value := halfValue()
 	var top uint16
 	for i := 0; i+1 < len(half); i += 2 {
 		// Without the sign, float16 values sort like their bits.
 		top = max(top, binary.LittleEndian.Uint16(half[i:])&0x7fff)
 	}
-	q := &symmetric{scale: float32(2 * float64(halfValue[top]) / 254)}
+	q := &symmetric{scale: float32(2 * float64(value[top]) / 254)}
 	if q.scale == 0 {
 		q.scale = 1
 	}
 	for i := range q.table {
-		v := math.RoundToEven(float64(halfValue[i] / q.scale))
+		v := math.RoundToEven(float64(value[i] / q.scale))
 		if !math.IsNaN(v) { // those bits cannot occur: the tensors are finite
 			q.table[i] = int8(max(-128, min(127, v)))
 		}
@@ -84,9 +86,10 @@ type asymmetric struct {
 }
 
 func newAsymmetric(half []byte) *asymmetric {
+	value := halfValue()
 	var lo, hi float32
 	for i := 0; i+1 < len(half); i += 2 {
-		v := halfValue[binary.LittleEndian.Uint16(half[i:])]
+		v := value[binary.LittleEndian.Uint16(half[i:])]
 		lo, hi = min(lo, v), max(hi, v)
 	}
 	wide := (float64(hi) - float64(lo)) / 255
@@ -95,7 +98,7 @@ func newAsymmetric(half []byte) *asymmetric {
 	}
 	q := &asymmetric{scale: float32(wide), zero: uint8(math.RoundToEven(-float64(lo) / wide))}
 	for i := range q.table {
-		v := math.RoundToEven(float64(halfValue[i]/q.scale)) + float64(q.zero)
+		v := math.RoundToEven(float64(value[i]/q.scale)) + float64(q.zero)
 		if !math.IsNaN(v) {
 			q.table[i] = uint8(max(0, min(255, v)))
 		}
@@ -114,9 +117,10 @@ func (q *asymmetric) write(w io.Writer, half []byte) error {
 
 // floats writes float16 values as float32.
 func floats(w io.Writer, half []byte) error {
+	value := halfValue()
 	buf := make([]byte, 2*len(half))
 	for i := 0; i < len(half); i += 2 {
-		v := halfValue[binary.LittleEndian.Uint16(half[i:])]
+		v := value[binary.LittleEndian.Uint16(half[i:])]
 		binary.LittleEndian.PutUint32(buf[2*i:], math.Float32bits(v))
 	}
 	_, err := w.Write(buf)

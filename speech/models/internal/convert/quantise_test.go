@@ -22,14 +22,14 @@ func TestHalfPrecisionValues(t *testing.T) {
 		0x0400: 6.103515625e-05, 0x3c00: 1, 0x3c01: 1.0009765625, 0x4248: 3.140625, 0x7bff: 65504, 0x7c00: math.Inf(1),
 		0x8001: -5.960464477539063e-08, 0xbc00: -1, 0xfbff: -65504, 0xfc00: math.Inf(-1),
 	} {
-		if got := float64(halfValue[bits]); got != want {
+		if got := float64(halfValue()[bits]); got != want {
 			t.Errorf("%#04x is %v, want %v", bits, got, want)
 		}
 	}
-	if v := halfValue[0x8000]; v != 0 || !math.Signbit(float64(v)) {
+	if v := halfValue()[0x8000]; v != 0 || !math.Signbit(float64(v)) {
 		t.Errorf("minus zero is %v", v)
 	}
-	if v := float64(halfValue[0x7e00]); !math.IsNaN(v) {
+	if v := float64(halfValue()[0x7e00]); !math.IsNaN(v) {
 		t.Errorf("not a number is %v", v)
 	}
 }

@@ -55,7 +55,7 @@ func (e *Engine) phrases() []string {
 	if len(e.set.AckPhrases) > 0 {
 		return e.set.AckPhrases
 	}
-	if l, ok := languages()[base(e.set.AckLang)]; ok {
+	if l, ok := languages[base(e.set.AckLang)]; ok {
 		return l.clips
 	}
 	return nil

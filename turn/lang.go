@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -25,8 +24,7 @@ type language struct {
 	clips                          []string
 }
 
-// languages are read for the first who asks: a process without meetings has no use for them.
-var languages = sync.OnceValue(loadLanguages)
+var languages = loadLanguages()
 
 func loadLanguages() map[string]*language {
 	out := map[string]*language{}
@@ -97,10 +95,10 @@ func base(lang string) string {
 // listed says that a folded word is in a list of a language. Where the language is not known (or not one of
 // ours) the word counts when any language lists it: who mixes languages agrees in any of them.
 func listed(lang, word string, list func(*language) map[string]bool) bool {
-	if l, ok := languages()[base(lang)]; ok {
+	if l, ok := languages[base(lang)]; ok {
 		return list(l)[word]
 	}
-	for _, l := range languages() {
+	for _, l := range languages {
 		if list(l)[word] {
 			return true
 		}
@@ -121,21 +119,21 @@ func Negates(lang, word string) bool {
 // trails says that a sentence ending in this word goes on. Unlike agreement, an unknown language trails off
 // only by words that its own lists would have, so English is assumed.
 func trails(lang, word string) bool {
-	if _, ok := languages()[base(lang)]; !ok {
+	if _, ok := languages[base(lang)]; !ok {
 		lang = "en"
 	}
 	return listed(lang, word, func(l *language) map[string]bool { return l.trail })
 }
 
 func asks(lang, word string) bool {
-	if _, ok := languages()[base(lang)]; !ok {
+	if _, ok := languages[base(lang)]; !ok {
 		lang = "en"
 	}
 	return listed(lang, word, func(l *language) map[string]bool { return l.ask })
 }
 
 func abbreviates(lang, word string) bool {
-	if _, ok := languages()[base(lang)]; !ok {
+	if _, ok := languages[base(lang)]; !ok {
 		lang = "en"
 	}
 	return listed(lang, word, func(l *language) map[string]bool { return l.abbrev })
@@ -143,9 +141,9 @@ func abbreviates(lang, word string) bool {
 
 // Samples are a word of a language that merely agrees and one that turns a sentence round.
 func Samples(lang string) (agree, not string) {
-	l, ok := languages()[base(lang)]
+	l, ok := languages[base(lang)]
 	if !ok {
-		l = languages()["en"]
+		l = languages["en"]
 	}
 	return least(l.agree), least(l.not)
 }

@@ -234,7 +234,7 @@ func (s Settings) Check() error {
 			return errors.New("ack_phrases: each at most 100 bytes")
 		}
 	}
-	if _, ok := languages()[base(s.AckLang)]; !ok && len(s.AckPhrases) == 0 {
+	if _, ok := languages[base(s.AckLang)]; !ok && len(s.AckPhrases) == 0 {
 		return fmt.Errorf("ack_lang %q has no phrases of its own; give ack_phrases", s.AckLang)
 	}
 	return nil

@@ -74,7 +74,7 @@ func TestFinished(t *testing.T) {
 
 func TestEveryLanguageHasItsLists(t *testing.T) {
 	for _, lang := range strings.Fields("en de uk ru sk es fr it pl pt nl cs") {
-		l, ok := languages()[lang]
+		l, ok := languages[lang]
 		if !ok {
 			t.Fatalf("no lists for %s", lang)
 		}

@@ -327,21 +327,17 @@ func (a *app) sweep(life context.Context) {
 // crash handler) falls to the service.
 const reapEvery = 10 * time.Second
 
-// settleEvery is after how many of those looks the service gives back the memory that it does not use. No sound goes
-// through it, so that nothing waits for the pages that come back.
-const settleEvery = 3
-
 func (a *app) reap(life context.Context) {
 	tick := time.NewTicker(reapEvery)
 	defer tick.Stop()
 	var adopted proc.Adopted
-	for n := 0; ; n++ {
+	var settler proc.Settler
+	for {
 		select {
 		case <-tick.C:
-			if n%settleEvery == 0 {
-				if err := proc.Settle(); err != nil {
-					a.log.Warn("unused memory was not given back", "err", err)
-				}
+			// No sound goes through the service, so that nothing waits for the pages that come back.
+			if _, err := settler.Look(); err != nil {
+				a.log.Warn("unused memory was not given back", "err", err)
 			}
 			if _, err := adopted.Reap(); err != nil {
 				a.log.Warn("dead processes were not reaped", "err", err)

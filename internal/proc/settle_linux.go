@@ -38,6 +38,38 @@ func Settle() error {
 	return nil
 }
 
+// Settler settles a process whenever it has grown. The zero value is ready; one goroutine uses it.
+type Settler struct{ floor int }
+
+// grown is how much larger than after the last time a process is before it is worth the pages that come back, in bytes.
+const grown = 2 << 20
+
+// Look settles the process if it has grown since the last time that it did, and tells whether.
+func (s *Settler) Look() (bool, error) {
+	now, err := resident()
+	if err != nil || s.floor > 0 && now < s.floor+grown {
+		return false, err
+	}
+	if err := Settle(); err != nil {
+		return false, err
+	}
+	s.floor, err = resident()
+	return true, err
+}
+
+// resident is how much memory the process has now, in bytes.
+func resident() (int, error) {
+	raw, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, fmt.Errorf("settle: %w", err)
+	}
+	var size, pages int
+	if _, err := fmt.Sscan(string(raw), &size, &pages); err != nil {
+		return 0, fmt.Errorf("settle: /proc/self/statm: %w", err)
+	}
+	return pages * os.Getpagesize(), nil
+}
+
 // span is a mapping of memory.
 type span struct{ start, end uint64 }
 

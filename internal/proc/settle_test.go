@@ -29,6 +29,21 @@ VmFlags: rd mr mw me sd
 	}
 }
 
+func TestAProcessIsSettledWhenItHasGrown(t *testing.T) {
+	var s Settler
+	if did, err := s.Look(); err != nil || !did {
+		t.Fatal("the first look settles", did, err)
+	}
+	s.floor = 1 << 40
+	if did, err := s.Look(); err != nil || did {
+		t.Error("it has not grown", did, err)
+	}
+	s.floor = 1
+	if did, err := s.Look(); err != nil || !did || s.floor < 1<<20 {
+		t.Error("it has grown", did, err, s.floor)
+	}
+}
+
 func TestAProgramRunsOnAfterSettling(t *testing.T) {
 	for range 3 {
 		if err := Settle(); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"parley/audio/pulse"
 	"parley/browser/chromium"
+	"parley/guard/spawn"
 	"parley/internal/proc"
 	"parley/internal/settings"
 	"parley/speech/local"
@@ -71,7 +72,7 @@ a folder that it names.`,
 		var all []check
 		bad := 0
 		for _, probe := range []func(context.Context, *settings.Values) []check{
-			checkMachine, checkPrograms, checkAccount, checkBrowser, checkSound, checkSpeech, checkData,
+			checkMachine, checkPrograms, checkAccount, checkCage, checkBrowser, checkSound, checkSpeech, checkData,
 		} {
 			for _, c := range probe(ctx, v) {
 				if c.State == "missing" {
@@ -157,6 +158,36 @@ func account(v *settings.Values) *proc.Account {
 		return nil // checkAccount says so
 	}
 	return a
+}
+
+// checkCage tells what this machine can keep the programs from that we start.
+func checkCage(context.Context, *settings.Values) []check {
+	return cageChecks(spawn.Kernel(), spawn.FindVeil)
+}
+
+func cageChecks(l spawn.Level, veil func() (spawn.Veil, error)) []check {
+	cage := check{Name: "cage of programs", State: "ok", Found: fmt.Sprintf("Landlock %d, seccomp", l.Landlock)}
+	switch {
+	case l.Landlock == 0 && !l.Seccomp:
+		cage.State, cage.Found, cage.Remedy = "warn", "the kernel has neither Landlock nor seccomp: encoder, display and the like run with all rights of their user", "a kernel of 5.13 or newer, with both switched on"
+	case l.Landlock == 0:
+		cage.State, cage.Found, cage.Remedy = "warn", "seccomp alone: no program is kept from files", "a kernel of 5.13 or newer with Landlock among its security modules"
+	case !l.Seccomp:
+		cage.State, cage.Found, cage.Remedy = "warn", fmt.Sprintf("Landlock %d alone: not every program is kept from the network", l.Landlock), "a kernel with seccomp filters"
+	}
+	hide := check{Name: "agents' veil", State: "ok"}
+	v, err := veil()
+	switch {
+	case errors.Is(err, spawn.ErrNoBubblewrap):
+		hide.State, hide.Found, hide.Remedy = "warn", err.Error()+": an agent's program that meeting_ask starts can see the data folder", "install the package bubblewrap"
+	case err != nil:
+		hide.State, hide.Found, hide.Remedy = "warn", err.Error()+"; an agent's program that meeting_ask starts can see the data folder", "permit user namespaces (in a container: its seccomp and AppArmor profiles), or leave PARLEY_AGENT unset"
+	case !v.Processes:
+		hide.Found = v.Path + " hides the data folder, not other processes"
+	default:
+		hide.Found = v.Path + " hides the data folder and other processes"
+	}
+	return []check{cage, hide}
 }
 
 func checkBrowser(ctx context.Context, v *settings.Values) []check {

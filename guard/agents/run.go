@@ -121,7 +121,8 @@ func (r *Runner) Do(ctx context.Context, t Task) (answer string, err error) {
 	if environ == nil {
 		environ = os.Environ()
 	}
-	log.InfoContext(ctx, "an agent's program starts", "program", string(r.Kind), "task", string(t.Kind), "class", string(class), "containment", note, "sealed", len(spawn.Sealed(r.Kind, environ)))
+	_, veil := spawn.FindVeil()
+	log.InfoContext(ctx, "an agent's program starts", "veiled", r.Hide != "" && veil == nil, "program", string(r.Kind), "task", string(t.Kind), "class", string(class), "containment", note, "sealed", len(spawn.Sealed(r.Kind, environ)))
 	env := spawn.Env(r.Kind, environ)
 	for k, v := range m.Env {
 		env = append(env, k+"="+v)

@@ -32,7 +32,7 @@ func newGuardedWorld(t *testing.T) *world {
 // TestAPersonIsAskedByWhatTheClientSpeaks deletes recordings under the strict table, which asks first.
 func TestAPersonIsAskedByWhatTheClientSpeaks(t *testing.T) {
 	w := newGuardedWorld(t)
-	for name, way := range ways(w, tokenMe) {
+	for name, way := range everyWay(w, tokenMe) {
 		for _, version := range []string{"", "2025-11-25", "2025-06-18"} {
 			for answer, want := range map[string]string{"once": "", "deny": "declined", "cancel": "declined", "mute": "nobody_to_ask"} {
 				t.Run(name+" "+version+" "+answer, func(t *testing.T) {

@@ -38,7 +38,12 @@ type Holder struct {
 
 func (e *ProfileInUseError) Error() string {
 	who := "another process"
-	if e.Holder.PID == os.Getpid() && e.Holder.Session != "" {
+	if e.Holder.What == "meeting" {
+		who = "a meeting that begins"
+		if e.Holder.Session != "" {
+			who = "the meeting " + e.Holder.Session
+		}
+	} else if e.Holder.PID == os.Getpid() && e.Holder.Session != "" {
 		who = "session " + e.Holder.Session
 	} else if e.Holder.PID != 0 {
 		who = fmt.Sprintf("process %d (session %s)", e.Holder.PID, e.Holder.Session)
@@ -131,13 +136,22 @@ func takeProfile(base, tenant, name string, h Holder, account *proc.Account) (_ 
 	for _, left := range []string{"SingletonLock", "SingletonSocket", "SingletonCookie"} {
 		_ = os.Remove(filepath.Join(p.Data(), left))
 	}
-	if raw, err = json.Marshal(h); err != nil {
+	if err := p.note(h); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.lock.Truncate(0), writeAt(p.lock, raw)); err != nil {
-		return nil, fmt.Errorf("profile lock: %w", err)
-	}
 	return p, nil
+}
+
+// note writes down who has the profile.
+func (p *Profile) note(h Holder) error {
+	raw, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(p.lock.Truncate(0), writeAt(p.lock, raw)); err != nil {
+		return fmt.Errorf("profile lock: %w", err)
+	}
+	return nil
 }
 
 func writeAt(f *os.File, raw []byte) error {

@@ -109,6 +109,7 @@ type SeenLobby struct {
 	JoinButton string // its visible text, from the page: untrusted
 	Challenge  bool
 	SignedIn   string // yes, no; empty: unknown
+	Profile    bool   // the browser has a profile that was made to be signed in
 	Page       string // the address without its query
 }
 

@@ -35,7 +35,7 @@ func (m *Machine) Status(now time.Time) wire.Status {
 	}
 	if l := m.door.lobby; l != nil {
 		s.JoinedAs = l.As
-		s.Lobby = &wire.Lobby{As: l.As, JoinButton: l.JoinButton, Challenge: l.Challenge, SignedIn: l.SignedIn, Page: l.Page}
+		s.Lobby = &wire.Lobby{As: l.As, JoinButton: l.JoinButton, Challenge: l.Challenge, SignedIn: l.SignedIn, Page: l.Page, Profile: l.Profile}
 	}
 	s.Breakout = m.door.broken
 	if m.o.Transcribe {

@@ -59,7 +59,7 @@ func Table(m Meetings, links Linker, forget ...Forget) []Tool {
 					"Joining the same meeting again returns the running one.",
 				Deadline: 30 * time.Second,
 				Errors: []Code{CodeBadLink, CodeUnknownPlatform, CodeUnreachable, CodeMeetingsFull, CodeQuotaFull, CodeMissingDependency, CodeNoDiskSpace,
-					CodeProfileUnknown, CodeProfileInUse, CodeEngineUnavailable, CodeSpeechUnavailable, CodeWorkerFailed, CodeGrantMissing},
+					CodeProfileUnknown, CodeProfileInUse, CodeProfileMismatch, CodeEngineUnavailable, CodeSpeechUnavailable, CodeWorkerFailed, CodeGrantMissing},
 			}),
 			Run: func(ctx context.Context, c Caller, a JoinArgs) (Status, error) {
 				if a.Announce == "none" && !c.Tenant.Can(tenant.AnnounceNone) {

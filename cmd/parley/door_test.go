@@ -253,3 +253,40 @@ func TestALookAtARealLobby(t *testing.T) {
 		})
 	}
 }
+
+// TestAMeetingTakesAProfile is a join with a profile that somebody signed in: it is the account's, nobody else may open the
+// profile meanwhile, and it is free again afterwards.
+func TestAMeetingTakesAProfile(t *testing.T) {
+	v := newVisit(t, standinKinds["zoom"](), standin.Scenario{Account: "Grace Hopper"})
+	join := map[string]any{"url": v.stand.Link(), "lang": "en", "wait": false, "live_transcript": false, "profile": "work"}
+	err := v.c.call(v.ctx, "meeting_join", join, nil)
+	if err == nil || !strings.Contains(err.Error(), "profile_unknown") || !strings.Contains(err.Error(), "session_open") {
+		t.Fatalf("a profile that nobody has made: %v", err)
+	}
+	var opened struct {
+		Session string `json:"session"`
+	}
+	v.call("session_open", map[string]any{"profile": "work"}, &opened)
+	if err := v.c.call(v.ctx, "meeting_join", join, nil); err == nil || !strings.Contains(err.Error(), "profile_in_use") || !strings.Contains(err.Error(), opened.Session) {
+		t.Errorf("a profile that a session has: %v", err)
+	}
+	v.call("session_close", map[string]any{"session": opened.Session}, nil)
+
+	v.enter(map[string]any{"live_transcript": false, "profile": "work"})
+	if st := v.status(v.id); st.JoinedAs != "account" || st.Lobby == nil || st.Lobby.SignedIn == nil || !*st.Lobby.SignedIn {
+		t.Errorf("joined as %q, lobby %+v", st.JoinedAs, st.Lobby)
+	}
+	if err := v.c.call(v.ctx, "session_open", map[string]any{"profile": "work"}, nil); err == nil || !strings.Contains(err.Error(), "meeting "+v.id) {
+		t.Errorf("a profile that a meeting has: %v", err)
+	}
+	var again tool.Status
+	v.call("meeting_join", join, &again)
+	if again.Meeting != v.id || !again.Existing {
+		t.Errorf("the same join again: %s, existing %t", again.Meeting, again.Existing)
+	}
+	v.call("meeting_leave", map[string]any{"meeting_id": v.id}, nil)
+	v.eventually(30*time.Second, "the profile is free again", func() bool {
+		return v.c.call(v.ctx, "session_open", map[string]any{"profile": "work"}, &opened) == nil
+	})
+	v.call("session_close", map[string]any{"session": opened.Session}, nil)
+}

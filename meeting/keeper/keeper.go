@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -193,6 +194,10 @@ type JoinRequest struct {
 	Wait time.Duration
 	// Start is the message for the worker. The keeper fills in MeetingID, Tenant, Paths.Data and Paths.Run.
 	Start wire.Start
+	// Prepare takes what this meeting alone may have, such as a browser's profile, once it is certain that a process will be
+	// started: it may change the start message, and gives further files for the worker. done is called when the worker
+	// has them or did not start. Nil: there is nothing to take.
+	Prepare func(id string, s *wire.Start) (files []*os.File, done func(), err error)
 	// Files are inherited by the worker as descriptors 5, 6, …; the caller closes its own.
 	Files []*os.File
 }
@@ -252,6 +257,17 @@ func (k *Keeper) begin(ctx context.Context, r JoinRequest) (*attendance, Status,
 		return a, s, nil
 	}
 
+	if r.Prepare != nil {
+		taken, done, err := r.Prepare(id, &r.Start)
+		if err != nil {
+			row.State, row.Reason, row.Ended = string(meeting.Ended), string(meeting.ReasonStartFailed), time.Now()
+			_ = k.o.Book.Update(context.WithoutCancel(ctx), row)
+			k.unlock(id, lock)
+			return nil, Status{}, err
+		}
+		defer done()
+		r.Files = append(slices.Clone(r.Files), taken...)
+	}
 	a := newAttendance(k, row, set, r.Start.Name)
 	a.lock = lock
 	a.wmu.Lock() // commands wait until the start message is out

@@ -115,6 +115,7 @@ type Lobby struct {
 	Challenge  bool   `json:"challenge,omitempty"`
 	SignedIn   string `json:"signed_in,omitempty"` // yes, no; empty: unknown
 	Page       string `json:"page,omitempty"`      // untrusted
+	Profile    bool   `json:"profile,omitempty"`
 }
 
 // Question asks the agent or a person; meeting_answer answers it.

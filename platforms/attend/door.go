@@ -139,6 +139,7 @@ func (c *Call) Devices(ctx context.Context) (microphone, camera bool, err error)
 // TellLobby says what the lobby offers, as a dry run reports it.
 func (c *Call) TellLobby(l meeting.SeenLobby) {
 	c.update(func(s *State) { l.Page, l.Challenge, s.lobby = s.Shown.Here, s.Decision.HeldBy == "challenge", true })
+	l.Profile = c.O.Account
 	c.events.Put(l)
 }
 

@@ -375,6 +375,11 @@ func (a *attempt) judge(x standin.Expect, there bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	bad := func(format string, args ...any) { a.out.Wrong = append(a.out.Wrong, fmt.Sprintf(format, args...)) }
+	for _, kind := range a.dialogs {
+		if slices.Contains(x.NeverDialogs, kind) {
+			bad("a dialog was reported as %q", kind)
+		}
+	}
 	if !there && x.Place != "" {
 		bad("expected %s by way of %v", x.Place, x.Through)
 	}

@@ -93,6 +93,8 @@ type Expect struct {
 	Never []string `json:"never,omitempty"`
 	// Dialog is the kind of dialog that must be reported.
 	Dialog string `json:"dialog,omitempty"`
+	// NeverDialogs are kinds of dialogs that must not be reported.
+	NeverDialogs []string `json:"never_dialogs,omitempty"`
 	// Answer is what is chosen in a dialog that is reported and offers it, as an agent would.
 	Answer string `json:"answer,omitempty"`
 	// Device is a state of the microphone that must be reported.

@@ -59,8 +59,10 @@ type Options struct {
 	TTSURL string
 	// AudioFile finds an uploaded sound by its id; nil: there are no uploads.
 	AudioFile func(ctx context.Context, t tenant.ID, id string) (path string, err error)
-	Account   string
-	Sandbox   bool
+	// Profiles are the browser profiles that a join may use; nil: there are none.
+	Profiles Profiles
+	Account  string
+	Sandbox  bool
 	// NoTracks hears the mix only, and knows who speaks by the page's marks alone.
 	NoTracks bool
 	Chromium string
@@ -94,7 +96,7 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 	if a.Engine != "" && a.Engine != "chromium" {
 		return tool.Status{}, tool.Fail(tool.CodeEngineUnavailable, "engine", a.Engine, "remedy", "Meetings are joined with chromium.")
 	}
-	if a.Profile != "" {
+	if a.Profile != "" && s.o.Profiles == nil {
 		return tool.Status{}, tool.Fail(tool.CodeProfileUnknown, "profile", a.Profile)
 	}
 	if a.Rejoin == "once" {
@@ -159,14 +161,18 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 	if a.VADSilence != nil {
 		start.Speech.SilenceMS = int64(*a.VADSilence * 1000)
 	}
+	prepare := s.lend(by.Tenant.ID, a.Profile)
 	wait := joinWait
 	if !a.Wait {
 		wait = 0
 	}
 	st, err := s.o.Keeper.Join(ctx, keeper.JoinRequest{
-		Tenant: by.Tenant.ID, Platform: platform.Name, Key: link.Key, AllowDuplicate: a.AllowDuplicate, TenantMax: by.Tenant.Quota.Meetings, Wait: wait, Start: start,
+		Tenant: by.Tenant.ID, Platform: platform.Name, Key: link.Key, AllowDuplicate: a.AllowDuplicate, TenantMax: by.Tenant.Quota.Meetings, Wait: wait, Start: start, Prepare: prepare,
 	})
 	if err != nil {
+		if e := profileError(err, a.Profile); e != nil {
+			return tool.Status{}, e
+		}
 		return tool.Status{}, s.fail(err, "")
 	}
 	out := s.status(st)

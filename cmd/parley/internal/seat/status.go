@@ -60,6 +60,9 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 		if l.SignedIn != "" {
 			in := l.SignedIn == "yes"
 			out.Lobby.SignedIn = &in
+			if l.Profile && !in {
+				out.Warnings = append(out.Warnings, "The profile is signed out here, so that this is a guest's visit. Open a session with it (session_open), and have a person sign in again (request_human).")
+			}
 		}
 	}
 	out.RequestedAt, out.AdmittedAt, out.EndedAt = timeOf(st.Requested), timeOf(st.Admitted), timeOf(st.EndedAt)

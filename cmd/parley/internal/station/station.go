@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"parley/audio"
 	"parley/audio/pulse"
 	"parley/browser/cdp"
@@ -205,8 +207,14 @@ func (s *station) bringUp(ctx context.Context) (call meeting.Call, err error) {
 	if link.Plain {
 		trusted = []string{link.Origin}
 	}
+	profile := ""
+	if l := s.start.Profile; l != nil {
+		unix.CloseOnExec(l.FD) // the lock is ours: a browser that outlives us must not keep it
+		profile = l.Path
+	}
 	browser, err := chromium.Start(ctx, chromium.Options{
-		Path: s.start.Browser.Path, Account: account, NoSandbox: !s.start.Sandbox,
+		Profile: profile,
+		Path:    s.start.Browser.Path, Account: account, NoSandbox: !s.start.Sandbox,
 		Env: append(s.sound.Env(), s.screen.Env()...), Dir: s.start.Paths.Run, TrustOrigins: trusted, Loopback: link.Loopback, Log: s.log,
 	})
 	if err != nil {

@@ -418,6 +418,7 @@ type SpeakArgs struct {
 	AutoMute  bool   `json:"auto_mute,omitempty" arg:"default=true" doc:"Mute again when it was said. A microphone that was on before stays on."`
 	Interrupt bool   `json:"interrupt,omitempty" doc:"Replace what is being said now, instead of being refused."`
 	Wait      bool   `json:"wait,omitempty" doc:"Return when it was said, rather than when it begins to sound."`
+	Turn      int64  `json:"turn_seq,omitempty" arg:"min=1" doc:"The turn of meeting_listen that the text answers. Then it returns at once, is said behind what is being said, leaves out what a draft has said already, and is dropped if that speaker went on. With text alone."`
 	IdempotencyKey
 }
 
@@ -425,7 +426,7 @@ type SpeakArgs struct {
 type Spoken struct {
 	Meeting   string  `json:"meeting_id" doc:"The meeting's id."`
 	Utterance string  `json:"utterance_id" doc:"Its id in speech events."`
-	State     string  `json:"state" doc:"playing, done, interrupted or failed."`
+	State     string  `json:"state" doc:"playing, done, interrupted or failed; with turn_seq queued, or dropped with the reason."`
 	DurationS float64 `json:"duration_s,omitempty" doc:"How long it is, as far as it is synthesized."`
 	PrepareMS int     `json:"prepare_ms" doc:"Synthesis and unmuting until the first sound was ready."`
 	StartMS   int     `json:"start_ms" doc:"From the call to the first sound."`
@@ -437,6 +438,15 @@ type Spoken struct {
 	MicOpen   bool    `json:"mic_open,omitempty" doc:"The microphone may still be on. It carries only what we play."`
 	MuteError string  `json:"mute_error,omitempty" arg:"untrusted" doc:"Why the microphone could not be switched off again."`
 	Proof     *Proof  `json:"proof,omitempty" doc:"When it is over: what shows that it was heard."`
+	SpokenTo
+}
+
+// SpokenTo is what became of a text that answers a turn.
+type SpokenTo struct {
+	Reason        string `json:"reason,omitempty" doc:"With dropped: why, such as superseded_by_new_speech, interrupted or too-much-waiting."`
+	Superseded    bool   `json:"superseded_by_new_speech,omitempty" doc:"Somebody has spoken since that turn."`
+	LastTurn      int64  `json:"last_turn_seq,omitempty" doc:"The last turn that you were given."`
+	PrefixSkipped bool   `json:"draft_prefix_skipped,omitempty" doc:"It begins with the draft that was said, so only what follows is said."`
 }
 
 // Proof is what shows that an utterance was heard in the meeting.

@@ -144,7 +144,7 @@ func Table(m Meetings, links Linker, forget ...Forget) []Tool {
 		New(Spec[SpeakArgs, Spoken]{
 			Tool: meeting(Tool{
 				Name: "meeting_speak", Title: "Speak",
-				Doc: "Say a text (or play an uploaded sound file) in the meeting; unmutes for it and mutes again. Returns when it begins to sound, with wait: true when it was said. While something is being said already, interrupt: true replaces it.",
+				Doc: "Say a text (or play an uploaded sound file) in the meeting; unmutes for it and mutes again. Returns when it begins to sound, with wait: true when it was said. While something is being said already, interrupt: true replaces it. In a conversation give turn_seq: then it never interrupts your draft.",
 				Errors: []Code{CodeMeetingNotFound, CodeMeetingElsewhere, CodeMeetingEnded, CodeNotAdmitted, CodeNotAnnounced, CodeNotPermitted, CodeNothingToSay,
 					CodeAlreadySpeaking, CodeMicrophoneBlocked, CodeSpeechUnavailable, CodeVoiceUnknown, CodeFileNotFound},
 			}),
@@ -154,6 +154,9 @@ func Table(m Meetings, links Linker, forget ...Forget) []Tool {
 				}
 				if a.Text != "" && a.AudioFile != "" {
 					return Spoken{}, Fail(CodeBadArgument, "what", "text and audio_file_id exclude each other")
+				}
+				if a.Turn != 0 && (a.Text == "" || a.Wait || a.Interrupt || !a.AutoMute || a.Voice != "" || a.Backend != "" || a.Model != "" || a.Lang != "") {
+					return Spoken{}, Fail(CodeBadArgument, "what", "turn_seq goes with text alone: it is said as the meeting's settings have it, behind what is being said")
 				}
 				return m.Speak(ctx, c.Tenant.ID, a)
 			},

@@ -46,6 +46,16 @@ func TalkTable(c channel.Meetings) []Tool {
 	}
 }
 
+// SpokenOf is a channel's receipt as meeting_speak with turn_seq tells it.
+func SpokenOf(meeting string, r channel.Receipt) Spoken {
+	out := Spoken{Meeting: meeting, Utterance: r.MessageID, State: "queued",
+		SpokenTo: SpokenTo{Superseded: r.Superseded, LastTurn: int64(r.LastTurn), PrefixSkipped: r.PrefixSkipped}}
+	if !r.Delivered {
+		out.State, out.Reason = "dropped", r.Reason
+	}
+	return out
+}
+
 // TurnOf is what a message of a channel says as an event's turn; nil for one that is about something else, or about a
 // turn that is still being said.
 func TurnOf(m channel.Message) *Turn {

@@ -25,6 +25,7 @@ type client struct {
 	agent
 	service *proc.Child
 	engine  *local.Engine
+	address string // of its MCP
 }
 
 // startClient starts a service in a folder and connects to it; more are further variables of its environment.
@@ -73,6 +74,7 @@ func startClient(ctx context.Context, data, models string, meetings int, more ..
 	if address == "" {
 		return nil, fmt.Errorf("the service did not come up: %w", child.Err())
 	}
+	c.address = address
 	token, err := tenant.ReadLocalToken(data)
 	if err != nil {
 		return nil, err

@@ -150,35 +150,38 @@ type talk struct {
 
 // voices synthesizes what the guests say.
 func (t *talk) voices(ctx context.Context) error {
-	up, err := audio.NewResampler(audio.SpeakRate, guest.Rate)
-	if err != nil {
-		return err
-	}
 	for _, l := range t.lines {
-		clip, err := t.a.app.engine.Speak(ctx, speech.SpeakRequest{Text: l.text, Voice: guestVoices[l.who]})
-		if err != nil {
-			return err
-		}
-		var pcm []int16
-		for {
-			p, err := clip.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				_ = clip.Close()
-				return err
-			}
-			pcm = append(pcm, p.PCM...)
-		}
-		_ = clip.Close()
-		c, err := guest.Encode(ctx, l.who, up.Flush(up.Append(nil, pcm)))
+		c, err := voiceOf(ctx, t.a.app.engine, l)
 		if err != nil {
 			return err
 		}
 		t.clips = append(t.clips, c)
 	}
 	return nil
+}
+
+// voiceOf is a line in the voice of its guest.
+func voiceOf(ctx context.Context, engine speech.Synthesizer, l line) (guest.Clip, error) {
+	up, err := audio.NewResampler(audio.SpeakRate, guest.Rate)
+	if err != nil {
+		return guest.Clip{}, err
+	}
+	clip, err := engine.Speak(ctx, speech.SpeakRequest{Text: l.text, Voice: guestVoices[l.who]})
+	if err != nil {
+		return guest.Clip{}, err
+	}
+	defer clip.Close()
+	var pcm []int16
+	for {
+		p, err := clip.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return guest.Encode(ctx, l.who, up.Flush(up.Append(nil, pcm)))
+		}
+		if err != nil {
+			return guest.Clip{}, err
+		}
+		pcm = append(pcm, p.PCM...)
+	}
 }
 
 // hears notes what a guest hears of the others.

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary be the program: the keeper starts it again as a worker, the tests as a service.
+// TestMain lets the test binary be the program: the keeper starts it again as a worker, the tests as a service or a client.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case workerCommand, "serve":
+		case workerCommand, "serve", "bridge", "stdio":
 			main()
 		}
 	}

@@ -141,7 +141,7 @@ func (a *agent) hear(ctx context.Context, e event) {
 			a.print("(the draft was dropped: %s)", t.DraftWhy)
 		}
 		a.add(mind.Line{Who: t.Speaker.name(), Text: t.Text})
-		a.answer(ctx, t.DraftText)
+		a.answer(ctx, t.Seq, t.DraftText)
 	case e.Kind == "transcript" && e.Line != nil && !e.Line.Final:
 		a.draft(ctx, mind.Line{Who: e.Line.Speaker.name(), Text: e.Line.Text}, e.Line.Seq)
 	case e.Kind == "turn-extended":
@@ -182,8 +182,9 @@ func (a *agent) draft(ctx context.Context, soFar mind.Line, seq int64) {
 	}
 }
 
-// answer thinks of an answer and says it, without what the draft has said already. A new turn makes it forget the last.
-func (a *agent) answer(ctx context.Context, drafted string) {
+// answer thinks of an answer to a turn and says it. The service leaves out what the draft has said already, and drops the
+// answer when the speaker went on. A new turn makes the agent forget the last.
+func (a *agent) answer(ctx context.Context, turn int64, drafted string) {
 	a.forget()
 	ctx, a.forget = context.WithCancel(ctx)
 	talk := a.lines()
@@ -192,23 +193,31 @@ func (a *agent) answer(ctx context.Context, drafted string) {
 		if err != nil && ctx.Err() == nil {
 			a.print("no answer: %v", err)
 		}
-		whole := text
-		if drafted != "" {
-			text = strings.TrimSpace(strings.TrimPrefix(text, drafted))
-		}
-		if err != nil || whole == "" || ctx.Err() != nil {
+		if err != nil || text == "" || ctx.Err() != nil {
 			return
 		}
-		if text != "" {
-			if err := a.call(ctx, "meeting_speak", map[string]any{"meeting_id": a.meeting, "text": text}, nil); err != nil {
-				if ctx.Err() == nil {
-					a.print("not said: %v", err)
-				}
-				return
-			}
-			a.print("we: %s", text)
+		var r struct {
+			State   string `json:"state"`
+			Reason  string `json:"reason"`
+			Skipped bool   `json:"draft_prefix_skipped"`
 		}
-		a.add(mind.Line{Text: whole, Ours: true})
+		err = a.call(ctx, "meeting_speak", map[string]any{"meeting_id": a.meeting, "text": text, "turn_seq": turn}, &r)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			a.print("not said: %v", err)
+		case err != nil:
+		case r.State == "dropped":
+			a.print("not said: %s", r.Reason)
+		default:
+			rest := text
+			if r.Skipped {
+				rest = strings.TrimSpace(strings.TrimPrefix(text, drafted))
+			}
+			if rest != "" {
+				a.print("we: %s", rest)
+			}
+			a.add(mind.Line{Text: text, Ours: true})
+		}
 	})
 }
 

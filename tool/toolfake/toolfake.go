@@ -15,6 +15,7 @@ import (
 	"parley/channel"
 	"parley/tenant"
 	"parley/tool"
+	"parley/transcript"
 )
 
 // Meetings are simulated meetings. The zero value works. It is safe for concurrent use.
@@ -466,6 +467,10 @@ func (f *Meetings) ChatSend(_ context.Context, t tenant.ID, a tool.ChatSendArgs)
 
 // Speak implements tool.Meetings.
 func (f *Meetings) Speak(ctx context.Context, t tenant.ID, a tool.SpeakArgs) (tool.Spoken, error) {
+	if a.Turn != 0 {
+		r, err := f.Publish(ctx, string(t), a.Meeting, channel.Publication{Text: a.Text, Turn: transcript.Seq(a.Turn)})
+		return tool.SpokenOf(a.Meeting, r), err
+	}
 	f.mu.Lock()
 	m, err := f.attending(t, a.Meeting)
 	if err == nil && m.speak != nil && !a.Interrupt {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/channel"
 	"parley/meeting/files"
 	"parley/meeting/keeper"
 	"parley/meeting/wire"
@@ -265,6 +266,16 @@ func (s *Seat) ChatSend(ctx context.Context, t tenant.ID, a tool.ChatSendArgs) (
 
 // Speak says something.
 func (s *Seat) Speak(ctx context.Context, t tenant.ID, a tool.SpeakArgs) (tool.Spoken, error) {
+	if a.Turn != 0 {
+		r, err := s.Publish(ctx, string(t), a.Meeting, channel.Publication{Text: a.Text, Turn: transcript.Seq(a.Turn)})
+		switch {
+		case errors.Is(err, channel.ErrNoMeeting):
+			return tool.Spoken{}, tool.Fail(tool.CodeMeetingNotFound, "meeting_id", a.Meeting)
+		case err != nil:
+			return tool.Spoken{}, s.fail(err, a.Meeting)
+		}
+		return tool.SpokenOf(a.Meeting, r), nil
+	}
 	file := ""
 	if a.AudioFile != "" {
 		if s.o.AudioFile == nil {

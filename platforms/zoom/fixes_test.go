@@ -31,7 +31,6 @@ var fixes = []platformtest.Fix{
 	{Scenario: "asked-to-unmute", Off: []string{"dialog unmute"}},
 	{Scenario: "classic-terms", Off: []string{"dialog terms"}},
 	{Scenario: "devices-on-after-admission", Off: []string{"target microphone", "target camera"}},
-	{Scenario: "breakout", Off: []string{"sign moving"}},
 }
 
 func TestEveryFixIsALine(t *testing.T) { platformtest.FixesHold(t, ui, standin.Kind(), fixes) }

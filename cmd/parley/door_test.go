@@ -290,3 +290,40 @@ func TestAMeetingTakesAProfile(t *testing.T) {
 	})
 	v.call("session_close", map[string]any{"session": opened.Session}, nil)
 }
+
+func TestMeetingsCanBeSwitchedOff(t *testing.T) {
+	need.Sound(t) // a process of its own
+	for setting, want := range map[string]bool{"1": true, "0": false} {
+		c, err := startClient(t.Context(), filepath.Join(t.TempDir(), "data"), t.TempDir(), 1, "PARLEY_FEATURES_MEETINGS="+setting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.close)
+		tools, err := c.agent.client.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := false
+		for _, tl := range tools.Tools {
+			has = has || strings.HasPrefix(tl.Name, "meeting_")
+		}
+		if has != want || len(tools.Tools) == 0 {
+			t.Errorf("PARLEY_FEATURES_MEETINGS=%s: meeting tools %t among %d", setting, has, len(tools.Tools))
+		}
+		if err := c.call(t.Context(), "meeting_join", map[string]any{"url": "hello"}, nil); !want && (err == nil || strings.Contains(err.Error(), "bad_link")) {
+			t.Error("a meeting was joined")
+		}
+	}
+}
+
+func TestAProfileThatIsSignedOutJoinsAsAGuestAndIsSaid(t *testing.T) {
+	v := newVisit(t, standinKinds["zoom"](), standin.Scenario{})
+	v.call("session_open", map[string]any{"profile": "work"}, nil)
+	v.call("session_close", map[string]any{}, nil)
+	v.enter(map[string]any{"live_transcript": false, "profile": "work"})
+	st := v.status(v.id)
+	if st.JoinedAs != "guest" || !strings.Contains(strings.Join(st.Warnings, " "), "request_human") {
+		t.Errorf("joined as %q, warnings %q", st.JoinedAs, st.Warnings)
+	}
+	v.call("meeting_leave", map[string]any{"meeting_id": v.id}, nil)
+}

@@ -543,3 +543,33 @@ func TestADialogOfOursThatStaysIsSomethingElse(t *testing.T) {
 		}
 	})
 }
+
+func TestANameThatStandsThereIsKeptOnlyWhereItIsAnAccounts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		value string // what stands in the field
+		keep  bool
+		typed bool
+	}{
+		{"an account's own name", "Grace Hopper", true, false},
+		{"an account's empty field", "", true, true},
+		{"a guest's field", "Somebody before us", false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, m := attendtest.New(), module(t)
+			m.Table.Targets["name"] = sign.Words{Selector: "#name"}
+			p.Found = func(platforms.Target) platforms.Found {
+				f := platforms.Found{OK: true, Enabled: true, Value: c.value}
+				if slices.Contains(p.Did(), "type into #name") {
+					f.Value = "Parley"
+				}
+				return f
+			}
+			call, _ := open(t, m, p)
+			typed, err := call.GiveName(t.Context(), "Parley", time.Second, c.keep)
+			if err != nil || typed != c.typed || slices.Contains(p.Did(), "type into #name") != c.typed {
+				t.Errorf("typed %t, did %v; %v", typed, p.Did(), err)
+			}
+		})
+	}
+}

@@ -14,12 +14,24 @@ import (
 // LoadTime is how long a page may take until it shows where we are.
 const LoadTime = 25 * time.Second
 
+// Elsewhere opens another page than the meeting's, of which nothing is believed: it may show a form to sign in, which would be
+// an end. Load comes back.
+func (c *Call) Elsewhere(ctx context.Context, address string) (where string, err error) {
+	c.update(func(s *State) { s.blind = true })
+	if err := c.Page.Navigate(ctx, address); err != nil {
+		return "", fmt.Errorf("look elsewhere: %w", err)
+	}
+	return c.Page.URL(ctx)
+}
+
 // Load opens the meeting's page and waits until it shows where we are.
 func (c *Call) Load(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, LoadTime)
 	defer cancel()
 	c.update(func(s *State) { s.Seen, s.hits = false, nil })
-	if err := c.Page.Navigate(ctx, address); err != nil {
+	err := c.Page.Navigate(ctx, address)
+	c.update(func(s *State) { s.blind = false })
+	if err != nil {
 		if errors.Is(err, platforms.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded) {
 			return &meeting.EndError{Reason: meeting.ReasonUnreachable, Err: err}
 		}

@@ -99,6 +99,10 @@ const messagesKept = 1024
 
 // take takes a report.
 func (r *reader) take(now time.Time, report observe.Report) {
+	blind := false
+	if r.call.Look(func(st *State) { blind = st.blind }); blind {
+		return
+	}
 	var s Shown
 	if report.Failed == "" && len(report.Data) > 0 {
 		if err := json.Unmarshal(report.Data, &s); err != nil {

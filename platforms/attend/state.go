@@ -31,6 +31,7 @@ type State struct {
 	lobby    bool           // its lobby was told
 	missing  bool           // the page counts more people than it names
 	pending  bool           // a dialog stands that somebody else answers
+	blind    bool           // what the page shows is not the meeting's
 	withheld bool           // the browser refuses the page its devices
 	deaf     bool           // the sound of the meeting could not be joined
 	nudges   int

@@ -23,4 +23,4 @@ func TestScenarios(t *testing.T) {
 	platformtest.Scenarios(t, Platform(), standin.Kind(), names...)
 }
 
-var selected = []string{"denied-beside-a-badge", "refused-by-google", "join-here-too", "getting-ready", "count-in-the-label"}
+var selected = []string{"denied-beside-a-badge", "refused-by-google", "join-here-too", "getting-ready", "count-in-the-label", "signed-in", "ask-without-devices", "no-answer", "sign-in-wall", "event-page"}

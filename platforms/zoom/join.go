@@ -133,10 +133,7 @@ func account(ctx context.Context, c *attend.Call) string {
 	if c.Link.Standin {
 		home = c.Link.Origin
 	}
-	if err := c.Page.Navigate(ctx, home+"/profile"); err != nil {
-		return ""
-	}
-	where, err := c.Page.URL(ctx)
+	where, err := c.Elsewhere(ctx, home+"/profile")
 	switch {
 	case err != nil:
 		return ""

@@ -3,6 +3,7 @@ package zoom
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -66,5 +67,39 @@ func TestADeviceThatSendsNothingCountsAsOff(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// bowl is a page that keeps cookies.
+type bowl struct {
+	*attendtest.Page
+	kept []string
+}
+
+func (b *bowl) SetCookie(_ context.Context, host, name, value string, secure bool) error {
+	b.kept = append(b.kept, fmt.Sprintf("%s %s=%s %t, before %d pages", host, name, value, secure, len(b.Did())))
+	return nil
+}
+
+func TestALanguageIsAskedForBeforeTheFirstPage(t *testing.T) {
+	for _, c := range []struct{ link, lang, want string }{
+		{"https://app.zoom.us/wc/81234567890/join?pwd=x", "", "zoom.us _zm_lang=en-US true, before 0 pages"},
+		{"https://us02web.zoom.us/wc/81234567890/join", "de", "zoom.us _zm_lang=de-DE true, before 0 pages"},
+		{"https://example.zoomgov.com/wc/81234567890/join", "uk", "zoomgov.com _zm_lang=uk-UA true, before 0 pages"},
+		{"https://meetings.example.org/wc/join/1", "sk", "meetings.example.org _zm_lang=en-US true, before 0 pages"},
+		{"http://127.0.0.1:9002/wc/81234567890/join", "", "127.0.0.1 _zm_lang=en-US false, before 0 pages"},
+	} {
+		p := &bowl{Page: attendtest.New()}
+		call, err := attend.Open(t.Context(), module(), p, platforms.Link{URL: c.link}, platforms.Options{Language: c.lang})
+		if err != nil {
+			t.Fatal(err)
+		}
+		language(t.Context(), call)
+		if err := call.Close(); err != nil {
+			t.Error(err)
+		}
+		if len(p.kept) != 1 || p.kept[0] != c.want {
+			t.Errorf("%s in %q: kept %q, want %q", c.link, c.lang, p.kept, c.want)
+		}
 	}
 }

@@ -32,6 +32,8 @@ type Kind struct {
 	AudioByHand bool
 	// DevicesReset says that microphone and camera are on again after being let in.
 	DevicesReset bool
+	// Profile is the path of an account's own page, and SignIn where it sends whoever has none; empty: there is no such page.
+	Profile, SignIn string
 	// Honours says which language a visit's address asks for; empty means that the address says nothing.
 	Honours func(address *url.URL) string
 	// Scenarios are those that come with it: files in the form of ParseScenario.

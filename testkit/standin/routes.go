@@ -56,6 +56,10 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("GET /room/", s.room)
 	mux.HandleFunc("GET /favicon.ico", http.NotFound)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		if p := s.kind.Profile; p != "" && r.URL.Path == p && s.opts.Scenario.Account == "" {
+			http.Redirect(w, r, s.kind.SignIn, http.StatusFound)
+			return
+		}
 		r.SetPathValue("file", "index.html")
 		s.file(w, r, s.kind.Files)
 	})

@@ -36,6 +36,7 @@ func Kind() standin.Kind {
 			"chat-rows", "receiver-label", "audio-id", "name-id", "preview-ids", "preview-labels",
 		},
 		Always:  []string{"toolbar-hides"},
+		Profile: "/profile", SignIn: "/signin",
 		Joining: "joining", AudioByHand: true, DevicesReset: true,
 	}
 }

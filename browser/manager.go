@@ -382,6 +382,7 @@ func (m *Manager) Count() int {
 type Sight struct {
 	URL      string
 	Document string // new with every document
+	Tab      string // its name
 	Tabs     int
 }
 
@@ -399,7 +400,7 @@ func (m *Manager) Peek(tenant, id string) (Sight, bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Sight{URL: p.url, Document: string(p.nav.loader), Tabs: len(s.Tabs())}, true
+	return Sight{URL: p.url, Document: string(p.nav.loader), Tab: p.id, Tabs: len(s.Tabs())}, true
 }
 
 // Idle is how long a session lives without a call.

@@ -86,6 +86,7 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 			_ = a.close(shut)
 		}
 	}()
+	noCores(a.log)
 	data := dataDir(v)
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, dataFolder(data, err)

@@ -74,5 +74,5 @@ func (p pages) Page(t tenant.ID, session, _ string) (choke.Page, bool) {
 	if u, err := url.Parse(s.URL); err == nil {
 		host = u.Hostname()
 	}
-	return choke.Page{Host: host, Document: s.Document}, true
+	return choke.Page{Host: host, Document: s.Document, URL: s.URL, Tab: s.Tab}, true
 }

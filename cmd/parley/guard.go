@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"parley/guard/audit"
 	"parley/guard/choke"
 	"parley/guard/egress"
+	"parley/guard/mapping"
 	"parley/guard/prefs"
 	"parley/guard/seal"
 	"parley/internal/proc"
@@ -29,6 +32,14 @@ type guard struct {
 	choke  *choke.Guard
 }
 
+// noCores switches core dumps off, for this process and what it starts: one would hold secrets, sealed or not, and what
+// people said.
+func noCores(log *slog.Logger) {
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		log.Warn("core dumps cannot be switched off", "err", err)
+	}
+}
+
 // auditFolder is where a data folder keeps the record of calls.
 const auditFolder = "audit"
 
@@ -41,12 +52,19 @@ func openGuard(v *settings.Values, r *tenant.Registry, data string, pages choke.
 	if err != nil {
 		return nil, &exitError{exitUsage, fmt.Errorf("PARLEY_TENANT_ALLOW: %w", err)}
 	}
+	tasks, cut, err := mapping.ParseTasks(v.String("PARLEY_MAPPING"))
+	if err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("PARLEY_MAPPING: %w", err)}
+	}
+	for _, c := range cut {
+		log.Warn("PARLEY_MAPPING: a limit is cut", "what", c)
+	}
 	a, err := audit.Open(filepath.Join(data, auditFolder), audit.Options{})
 	if err != nil {
 		return nil, err
 	}
 	g := &guard{prefs: p, audit: a, vaults: &seal.Vaults{}, allow: allow, ways: waysOut(v, allow, log)}
-	g.choke = choke.New(choke.Options{Policies: p, Audit: a, Allow: allow, Vaults: g.vaults, Pages: pages, Log: log})
+	g.choke = choke.New(choke.Options{Policies: p, Audit: a, Allow: allow, Vaults: g.vaults, Pages: pages, Mapping: tasks, Log: log})
 	return g, nil
 }
 

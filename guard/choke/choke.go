@@ -16,6 +16,7 @@ import (
 	"parley/guard/audit"
 	"parley/guard/egress"
 	"parley/guard/fence"
+	"parley/guard/mapping"
 	"parley/guard/policy"
 	"parley/guard/seal"
 	"parley/tenant"
@@ -36,6 +37,8 @@ type Options struct {
 	Pages Pages
 	// Vaults hold the sealed secrets of browser sessions; nil: there are none.
 	Vaults *seal.Vaults
+	// Mapping names the tenants whose sessions only look at one site.
+	Mapping map[tenant.ID]mapping.Task
 	// Person reaches people besides the caller's own client (the dashboard, the live view); nil: there are none.
 	Person Person
 	Now    func() time.Time // nil: time.Now
@@ -48,6 +51,8 @@ type Page struct {
 	Host string
 	// Document is the generation of the document: new with every navigation.
 	Document string
+	// URL is the document's address, Tab the tab that calls work. Only runs that look at one site need them.
+	URL, Tab string
 	// HumanCheck tells that the target is a human-verification control; Multiline that Enter makes a new line there.
 	HumanCheck, Multiline bool
 	Tabs                  policy.Tabs
@@ -72,6 +77,8 @@ type Guard struct {
 	o      Options
 	sealer *seal.Sealer
 	broker *approve.Broker
+
+	surveys surveys
 }
 
 // sealHost is where a handle says that its secret was read when the page's own vault did not say it before.
@@ -150,6 +157,9 @@ func (g *Guard) Decide(_ context.Context, r tool.Request) tool.Decision {
 	at, err := targetOf(raw)
 	if err != nil {
 		return unjudged
+	}
+	if d, refused := g.survey(r, at, args); refused {
+		return d
 	}
 	who := r.Caller.Tenant
 	p := g.o.Policies.Of(who.ID)

@@ -21,6 +21,8 @@ var Table = []Setting{
 		Meaning: "Further rights of a tenant: announce-none (record without telling people), policy (administer the policy)."},
 	{Name: "PARLEY_POLICY", Default: "standard", Shape: "standard or guarded, or tenant=table, …",
 		Meaning: "The table of rules that calls are decided by. standard lets an agent do what it was brought for, guarded asks before whatever commits to something."},
+	{Name: "PARLEY_MAPPING", Shape: "tenant=address [pages=N] [screenshots=N] [minutes=N] [clicks] [research]; …",
+		Meaning: "Tenants whose browser sessions only look at one site: thirteen actions, its addresses alone, one tab, so many pages, pictures and minutes."},
 	{Name: "PARLEY_POLICY_FILE", Shape: "path of a JSON file",
 		Meaning: "Overrides of single rules; see docs/policy.md. Default: policy.json in the data folder, where a missing file is fine."},
 	{Name: "PARLEY_UNATTENDED", Default: "deny", Shape: "deny or allow", Check: oneOf("deny", "allow"),

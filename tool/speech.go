@@ -35,9 +35,11 @@ type SpeechSetting struct {
 
 // SpeechSettingsArgs change settings. What is left out stays as it is; null removes the tenant's own value.
 type SpeechSettingsArgs struct {
-	Backend          *string  `json:"backend,omitempty" arg:"enum=local|supertonic" doc:"Who makes the voice."`
+	Backend          *string  `json:"backend,omitempty" arg:"enum=local|supertonic|elevenlabs" doc:"Who makes the voice."`
 	LocalVoice       *string  `json:"local_voice,omitempty" arg:"maxlen=64" doc:"Voice of the local backend."`
 	SupertonicVoice  *string  `json:"supertonic_voice,omitempty" arg:"maxlen=64" doc:"Voice of the supertonic backend, such as F1 or M2."`
+	ElevenLabsVoice  *string  `json:"elevenlabs_voice,omitempty" arg:"maxlen=64" doc:"Voice of the elevenlabs backend, by its id."`
+	ElevenLabsModel  *string  `json:"elevenlabs_model,omitempty" arg:"maxlen=64" doc:"Model of the elevenlabs backend."`
 	VADSilence       *float64 `json:"vad_silence_s,omitempty" arg:"min=0.2,max=3" doc:"Pause in seconds that ends a segment of the transcript."`
 	MeetingChannel   *bool    `json:"meeting_channel,omitempty" doc:"Whether meetings are channels of hosts that have channels."`
 	TranscriptEvents *string  `json:"transcript_events,omitempty" arg:"enum=auto|always|never" doc:"When transcript events are pushed: auto where no channel takes the text."`

@@ -291,7 +291,8 @@ func (a *app) openMeetings(data, level string) error {
 		Name: a.v.String("PARLEY_MEETING_NAME"), Owner: a.v.String("PARLEY_MEETING_OWNER"),
 		OnAnnounceFailure: a.v.String("PARLEY_ON_ANNOUNCE_FAILURE"), ConsentGate: a.v.String("PARLEY_CONSENT_GATE"),
 		AnnounceLangs: strings.FieldsFunc(a.v.String("PARLEY_ANNOUNCE_LANGS"), func(r rune) bool { return r == ',' || r == ' ' }), Captions: a.v.Bool("PARLEY_PLATFORM_CAPTIONS"),
-		Speech: speechStore(data), SpeechEnv: fallbacks, TTSURL: a.v.String("PARLEY_TTS_URL"), AudioFile: a.audioFile, NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
+		Speech: speechStore(data), SpeechEnv: fallbacks, TTSURL: a.v.String("PARLEY_TTS_URL"),
+		ElevenLabs: a.v.String("ELEVENLABS_API_KEY"), ElevenLabsURL: a.v.String("PARLEY_ELEVENLABS_URL"), AudioFile: a.audioFile, NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
 		Profiles: a.browsers,
 	})
 	return nil

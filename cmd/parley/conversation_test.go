@@ -8,6 +8,7 @@ import (
 
 	"parley/cmd/parley/internal/figures"
 	"parley/room"
+	"parley/testkit/elevenlabs"
 	"parley/testkit/need"
 	"parley/testkit/supertonic"
 	"parley/tool"
@@ -42,9 +43,10 @@ func TestAConversationWithTwoGuests(t *testing.T) {
 // A second voice speaks in a real room: what it says comes from the service, and is proven to have been heard.
 func TestAnotherVoiceIsHeard(t *testing.T) {
 	need.Real(t)
-	service := supertonic.New()
+	service, cloud := supertonic.New(), elevenlabs.New()
 	defer service.Close()
-	h := newHouse(t, "PARLEY_TTS_URL="+service.URL)
+	defer cloud.Close()
+	h := newHouse(t, "PARLEY_TTS_URL="+service.URL, "ELEVENLABS_API_KEY="+elevenlabs.Key, "PARLEY_ELEVENLABS_URL="+cloud.URL)
 	link := h.room.Link(room.NewID())
 	h.guest(link, "Ada")
 	id := h.attend(link, nil)
@@ -59,6 +61,20 @@ func TestAnotherVoiceIsHeard(t *testing.T) {
 	}
 	if r := service.Requests(); len(r) < 2 || r[0].Voice != "M2" || r[0].Input != "Good morning." {
 		t.Errorf("the service was asked for %+v", r)
+	}
+	// The one in the cloud is busy at first, and breaks off once; nobody hears that.
+	cloud.Change(func(b *elevenlabs.Behaviour) { b.Busy, b.Cuts = 1, 1 })
+	h.call("speech_settings_set", map[string]any{"backend": "elevenlabs", "elevenlabs_voice": elevenlabs.Voice}, nil)
+	h.call("meeting_speak", map[string]any{"meeting_id": id, "backend": "elevenlabs", "voice": elevenlabs.Voice, "text": "Good morning. This one is far away.", "wait": true}, &sp)
+	if p := sp.Proof; sp.State != "done" || p == nil || p.Heard == "false" || p.LevelDB == nil || *p.LevelDB < -40 {
+		t.Errorf("the voice in the cloud: %+v", sp)
+	}
+	if r := cloud.Requests(); len(r) != 4 || r[3].Voice != elevenlabs.Voice || r[3].Text != "This one is far away." || r[3].Logging != "false" || r[3].Lang != "" {
+		t.Errorf("the cloud was asked for %+v", r)
+	}
+	cloud.Change(func(b *elevenlabs.Behaviour) { b.Quota = true })
+	if err := h.c.call(h.ctx, "meeting_speak", map[string]any{"meeting_id": id, "backend": "elevenlabs", "text": "Hello."}, nil); err == nil {
+		t.Error("without credit it was said all the same")
 	}
 	h.call("meeting_leave", map[string]any{"meeting_id": id}, nil)
 }

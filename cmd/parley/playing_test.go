@@ -23,7 +23,7 @@ import (
 // stops it.
 func TestAFileIsPlayedInAMeeting(t *testing.T) {
 	need.Real(t)
-	h := newHouse(t)
+	h := newHouseFor(t, 8*time.Minute)
 	link := h.room.Link(room.NewID())
 	heard := filepath.Join(t.TempDir(), "heard.ogg")
 	g := h.guest(link, "Ada")

@@ -105,7 +105,7 @@ func (c *tools) turn(g *guest.Guest, clip guest.Clip, while func(tool.Event)) to
 // answer leaves that out, and a draft that cannot be said is dropped with the reason.
 func TestATalkByToolsAlone(t *testing.T) {
 	need.Real(t)
-	h := newHouse(t)
+	h := newHouseFor(t, 8*time.Minute)
 	link := h.room.Link(room.NewID())
 	ada := h.listener(link, adaName)
 	c := &tools{house: h, id: h.attend(link, nil)}
@@ -193,7 +193,7 @@ func (c *tools) quiet() {
 // being said, and the whole of it; what either publishes is heard; with the meeting the channel goes.
 func TestAMeetingIsAChannelOfEveryHost(t *testing.T) {
 	need.Real(t)
-	h := newHouse(t)
+	h := newHouseFor(t, 8*time.Minute)
 	h.call("speech_settings_set", map[string]any{"agent_partials": true, "agent_partials_interval_s": 0.5}, nil)
 	token, err := tenant.ReadLocalToken(h.data)
 	if err != nil {
@@ -288,7 +288,7 @@ func (h *host) check(name, channel, meeting string) (partials int) {
 // A host that starts the service itself has its meeting as a channel over standard input and output.
 func TestAMeetingIsAChannelOverStdio(t *testing.T) {
 	need.Real(t)
-	h := newHouse(t)
+	h := newHouseFor(t, 8*time.Minute)
 	own := h.overStdio("stdio", "PARLEY_DATA="+filepath.Join(t.TempDir(), "data"), "PARLEY_MODELS="+need.Models(t), "PARLEY_CONFIG=/dev/null", "PARLEY_LOG_LEVEL=error")
 	link := h.room.Link(room.NewID())
 	ada := h.listener(link, adaName)

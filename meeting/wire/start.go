@@ -107,6 +107,11 @@ type Speech struct {
 	Voices map[string]string `json:"voices,omitempty"`
 	// URLs are where the services of other backends are, by name.
 	URLs map[string]string `json:"urls,omitempty"`
+	// Models are the models that are used when nothing else is said, by backend.
+	Models map[string]string `json:"models,omitempty"`
+	// Keys are what the services of other backends are shown, by name. The start message is the only place where they are
+	// outside of the service, and it is kept nowhere.
+	Keys map[string]string `json:"keys,omitempty"`
 }
 
 // Profile is a browser profile that the service has locked; the locked descriptor is inherited.

@@ -48,6 +48,8 @@ const (
 	Backend          = "backend"
 	LocalVoice       = "local_voice"
 	SupertonicVoice  = "supertonic_voice"
+	ElevenLabsVoice  = "elevenlabs_voice"
+	ElevenLabsModel  = "elevenlabs_model"
 	VADSilence       = "vad_silence_s"
 	MeetingChannel   = "meeting_channel"
 	TranscriptEvents = "transcript_events"
@@ -57,6 +59,7 @@ const (
 const (
 	BackendLocal      = "local"
 	BackendSupertonic = "supertonic"
+	BackendElevenLabs = "elevenlabs"
 )
 
 // All are the settings, in the order in which they are shown.
@@ -64,10 +67,12 @@ var All = all()
 
 func all() []Setting {
 	list := []Setting{
-		{Name: Backend, Kind: Text, Default: BackendLocal, Env: "PARLEY_TTS_DEFAULT_BACKEND", check: oneOf(BackendLocal, BackendSupertonic),
-			Meaning: "who makes the voice: local (embedded), or supertonic (an HTTP service)"},
+		{Name: Backend, Kind: Text, Default: BackendLocal, Env: "PARLEY_TTS_DEFAULT_BACKEND", check: oneOf(BackendLocal, BackendSupertonic, BackendElevenLabs),
+			Meaning: "who makes the voice: local (embedded), supertonic (an HTTP service), or elevenlabs (a cloud service, which gets the texts)"},
 		{Name: LocalVoice, Kind: Text, Default: "af_heart", Env: "PARLEY_TTS_VOICE", check: word, Meaning: "the voice of the local backend"},
 		{Name: SupertonicVoice, Kind: Text, Default: "F1", Env: "PARLEY_SUPERTONIC_VOICE", check: word, Meaning: "the voice of the supertonic backend; a prefix supertonic- is taken off"},
+		{Name: ElevenLabsVoice, Kind: Text, Default: "JBFqnCBsd6RMkjVDRZzb", Env: "PARLEY_ELEVENLABS_VOICE", check: word, Meaning: "the voice of the elevenlabs backend, by its id"},
+		{Name: ElevenLabsModel, Kind: Text, Default: "eleven_v4_turbo", Env: "PARLEY_ELEVENLABS_TTS_MODEL", check: word, Meaning: "the model of the elevenlabs backend"},
 		{Name: VADSilence, Kind: Number, Default: "0.5", Env: "PARLEY_LIVE_TRANSCRIPT_VAD_SILENCE_S", check: between(0.2, 3), Meaning: "the pause in seconds that ends a segment of the transcript"},
 		{Name: MeetingChannel, Kind: Switch, Default: "true", check: boolean, Meaning: "each meeting is a channel of hosts that have channels"},
 		{Name: TranscriptEvents, Kind: Text, Default: "auto", check: oneOf("auto", "always", "never"),

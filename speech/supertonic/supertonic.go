@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"parley/speech"
-	"parley/turn"
+	"parley/speech/sentences"
 )
 
 // Options are what an Engine needs; URL is required.
@@ -36,7 +36,6 @@ const (
 	maxAudio = 32 << 20 // some six minutes at 44.1 kHz
 	maxError = 16 << 10
 	maxText  = 10_000 // bytes of one request, as of the local engine
-	ahead    = 2      // sentences that are made before they are asked for
 )
 
 // Engine implements speech.Synthesizer. It is safe for concurrent use. A text is sent a sentence at a time, the next one
@@ -83,75 +82,7 @@ func (e *Engine) Speak(ctx context.Context, r speech.SpeakRequest) (speech.Clip,
 	case r.Speed != 0 && !(r.Speed >= 0.5 && r.Speed <= 2):
 		return nil, fail(speech.KindInput, fmt.Errorf("speed %v: it lies between 0.5 and 2", r.Speed))
 	}
-	c := &clip{pieces: make(chan speech.Piece, ahead), done: make(chan struct{})}
-	c.ctx, c.stop = context.WithCancelCause(ctx)
-	go c.make(e, r)
-	return c, nil
-}
-
-// clip is a text on its way. make is its one goroutine, which ends with the text, with Close, or with the context.
-type clip struct {
-	ctx    context.Context
-	stop   context.CancelCauseFunc
-	pieces chan speech.Piece
-	done   chan struct{}
-	err    error // when done is closed
-}
-
-var errClosed = errors.New("the clip was closed")
-
-func (c *clip) make(e *Engine, r speech.SpeakRequest) {
-	defer close(c.done)
-	c.err = io.EOF
-	for _, text := range turn.Sentences(r.Text, r.Lang, true) {
-		pcm, err := e.sentence(c.ctx, r, text)
-		if c.ctx.Err() != nil {
-			c.err = context.Cause(c.ctx)
-			return
-		}
-		if err != nil {
-			c.err = err
-			return
-		}
-		select {
-		case c.pieces <- speech.Piece{Text: text, PCM: pcm}:
-		case <-c.ctx.Done():
-			c.err = context.Cause(c.ctx)
-			return
-		}
-	}
-}
-
-// Next gives the next sentence.
-func (c *clip) Next(ctx context.Context) (speech.Piece, error) {
-	if c.ctx.Err() != nil {
-		return speech.Piece{}, context.Cause(c.ctx)
-	}
-	select {
-	case p := <-c.pieces:
-		return p, nil
-	default:
-	}
-	select {
-	case p := <-c.pieces:
-		return p, nil
-	case <-c.done:
-		select {
-		case p := <-c.pieces: // it was put there before the end
-			return p, nil
-		default:
-		}
-		return speech.Piece{}, c.err
-	case <-ctx.Done():
-		return speech.Piece{}, context.Cause(ctx)
-	}
-}
-
-// Close gives up what was not yet synthesized.
-func (c *clip) Close() error {
-	c.stop(errClosed)
-	<-c.done
-	return nil
+	return sentences.Speak(ctx, r.Text, r.Lang, func(ctx context.Context, text string) ([]int16, error) { return e.sentence(ctx, r, text) }), nil
 }
 
 // request is the body of the speech endpoint.

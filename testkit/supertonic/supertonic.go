@@ -41,8 +41,10 @@ type Behaviour struct {
 	// Fails answers with this status instead, and Code in the body.
 	Fails int
 	Code  string
-	// Hangs makes it stop in the middle of the sound, until the client goes away.
-	Hangs bool
+	// Hangs makes it stop in the middle of the sound, until the client goes away; Before is how many requests it answers
+	// well first.
+	Hangs  bool
+	Before int
 	// Breaks ends the connection in the middle of the sound.
 	Breaks bool
 	// Body answers with these bytes instead of sound.
@@ -96,6 +98,10 @@ func (s *Server) speak(w http.ResponseWriter, r *http.Request) {
 	b := s.behave
 	if s.behave.NotReady > 0 {
 		s.behave.NotReady--
+	}
+	if s.behave.Before > 0 {
+		s.behave.Before--
+		b.Hangs = false
 	}
 	s.mu.Unlock()
 	switch {

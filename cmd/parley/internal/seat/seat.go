@@ -57,6 +57,8 @@ type Options struct {
 	Meter *Meter
 	// TTSURL is the HTTP service of the supertonic backend; empty: there is none.
 	TTSURL string
+	// ElevenLabs is the key of that backend, and ElevenLabsURL where it is; without a key there is none.
+	ElevenLabs, ElevenLabsURL string
 	// AudioFile finds an uploaded sound by its id; nil: there are no uploads.
 	AudioFile func(ctx context.Context, t tenant.ID, id string) (path string, err error)
 	// Profiles are the browser profiles that a join may use; nil: there are none.

@@ -29,26 +29,57 @@ func (s *Seat) wireSpeech(v settings.Values) wire.Speech {
 	w := wire.Speech{RunDir: s.o.SpeechRun, SilenceMS: int64(v.Float(settings.VADSilence) * 1000), Backend: v.Get(settings.Backend),
 		NoTracks: s.o.NoTracks, NoChannel: !v.Bool(settings.MeetingChannel), Turn: v.Turn(), Voices: map[string]string{
 			settings.BackendLocal: v.Get(settings.LocalVoice), settings.BackendSupertonic: strings.TrimPrefix(v.Get(settings.SupertonicVoice), "supertonic-"),
+			settings.BackendElevenLabs: v.Get(settings.ElevenLabsVoice),
 		}}
+	urls := map[string]string{}
 	if s.o.TTSURL != "" {
-		w.URLs = map[string]string{settings.BackendSupertonic: s.o.TTSURL}
-	} else {
-		w.Backend = settings.BackendLocal
+		urls[settings.BackendSupertonic] = s.o.TTSURL
 	}
+	if s.o.ElevenLabs != "" {
+		urls[settings.BackendElevenLabs] = s.o.ElevenLabsURL
+		w.Keys = map[string]string{settings.BackendElevenLabs: s.o.ElevenLabs}
+		w.Models = map[string]string{settings.BackendElevenLabs: v.Get(settings.ElevenLabsModel)}
+	}
+	if len(urls) > 0 {
+		w.URLs = urls
+	}
+	w.Backend, _ = s.instead(w.Backend)
 	return w
+}
+
+// missing says what a backend lacks here; empty: nothing.
+func (s *Seat) missing(backend string) string {
+	switch {
+	case backend == settings.BackendSupertonic && s.o.TTSURL == "":
+		return "PARLEY_TTS_URL, the address of its HTTP service"
+	case backend == settings.BackendElevenLabs && s.o.ElevenLabs == "":
+		return "ELEVENLABS_API_KEY, the key to its service"
+	}
+	return ""
+}
+
+// instead is the backend that speaks where one is set that is not there, and what it lacks. A voice in the cloud gives way
+// to a local service where there is one.
+func (s *Seat) instead(set string) (backend, lacks string) {
+	switch lacks = s.missing(set); {
+	case lacks == "":
+		return set, ""
+	case set == settings.BackendElevenLabs && s.missing(settings.BackendSupertonic) == "":
+		return settings.BackendSupertonic, lacks
+	}
+	return settings.BackendLocal, lacks
 }
 
 // backend refuses one that this service does not have.
 func (s *Seat) backend(name string) error {
-	switch {
-	case name == "", name == settings.BackendLocal:
+	switch name {
+	case "", settings.BackendLocal, settings.BackendSupertonic, settings.BackendElevenLabs:
+		if lacks := s.missing(name); lacks != "" {
+			return tool.Fail(tool.CodeSpeechUnavailable, "what", "backend "+name+" needs "+lacks+"; local works")
+		}
 		return nil
-	case name == settings.BackendSupertonic && s.o.TTSURL != "":
-		return nil
-	case name == settings.BackendSupertonic:
-		return tool.Fail(tool.CodeSpeechUnavailable, "what", "backend supertonic needs PARLEY_TTS_URL, the address of its HTTP service; local works")
 	}
-	return tool.Fail(tool.CodeSpeechUnavailable, "what", "there is no backend "+name+"; local and supertonic are the ones there are")
+	return tool.Fail(tool.CodeSpeechUnavailable, "what", "there is no backend "+name+"; local, supertonic and elevenlabs are the ones there are")
 }
 
 // SpeechSettings gives every setting as it holds.
@@ -110,8 +141,8 @@ func (s *Seat) now(v settings.Values) tool.SpeechSettingsNow {
 		}
 		out.Settings = append(out.Settings, set)
 	}
-	if v.Get(settings.Backend) == settings.BackendSupertonic && s.o.TTSURL == "" {
-		out.Warnings = append(out.Warnings, "backend supertonic is set, but the service has no PARLEY_TTS_URL: local speaks instead")
+	if other, lacks := s.instead(v.Get(settings.Backend)); lacks != "" {
+		out.Warnings = append(out.Warnings, "backend "+v.Get(settings.Backend)+" is set, but the service has no "+lacks+": "+other+" speaks instead")
 	}
 	return out
 }

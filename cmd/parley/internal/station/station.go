@@ -27,6 +27,7 @@ import (
 	"parley/meeting/worker"
 	"parley/platforms"
 	"parley/speech"
+	"parley/speech/elevenlabs"
 	"parley/speech/local"
 	"parley/speech/settings"
 	"parley/speech/supertonic"
@@ -63,6 +64,7 @@ type station struct {
 	hearing   *hearing // nil: no transcript
 	engine    *local.Engine
 	http      *supertonic.Engine // nil: there is no such service
+	cloud     *elevenlabs.Engine // nil: there is no key to it
 
 	wg   sync.WaitGroup
 	life context.Context // ends with Close
@@ -141,6 +143,15 @@ func (s *station) voice() (*voice, error) {
 		}
 		s.http = e
 		v.others[settings.BackendSupertonic] = e
+	}
+	if key := sp.Keys[settings.BackendElevenLabs]; key != "" {
+		e, err := elevenlabs.New(elevenlabs.Options{Key: key, URL: sp.URLs[settings.BackendElevenLabs],
+			Voice: sp.Voices[settings.BackendElevenLabs], Model: sp.Models[settings.BackendElevenLabs]})
+		if err != nil {
+			return nil, err
+		}
+		s.cloud = e
+		v.others[settings.BackendElevenLabs] = e
 	}
 	v.synth = v.others[v.backend]
 	return v, nil
@@ -382,6 +393,9 @@ func (s *station) Close(ctx context.Context) error {
 	}
 	if s.http != nil {
 		errs = append(errs, s.http.Close())
+	}
+	if s.cloud != nil {
+		errs = append(errs, s.cloud.Close())
 	}
 	done := make(chan struct{})
 	go func() { s.wg.Wait(); close(done) }()

@@ -182,8 +182,8 @@ func (v *voice) prepare(ctx context.Context, u meeting.Utterance) (*spoken, erro
 	if u.Lang != "" {
 		r.Lang = u.Lang
 	}
-	if backend := orElse(u.Backend, v.backend); r.Lang == "" && backend == settings.BackendSupertonic {
-		r.Lang = u.Spoken // it speaks many languages; the local voice does not
+	if backend := orElse(u.Backend, v.backend); r.Lang == "" && backend != settings.BackendLocal {
+		r.Lang = u.Spoken // they speak many languages; the local voice does not
 	}
 	if u.Model != "" {
 		r.Model = u.Model

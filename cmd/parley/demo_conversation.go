@@ -434,7 +434,7 @@ func (t *talk) interrupted(ctx context.Context) error {
 			return err
 		}
 		emmy, _ := t.sounds(emmyName)
-		t.d.rows = append(t.d.rows, figures.AtMost("interruption → silent at a guest", "s", 0, last.Sub(emmy).Seconds()).
+		t.d.rows = append(t.d.rows, figures.AtMost("interruption → silent at a guest", "s", 0, max(last.Sub(emmy).Seconds(), 0)).
 			Noted("from her first sound; two new words have to be recognised"))
 		return t.answer(ctx, "In March.", turn.Metadata.TurnSeq)
 	}

@@ -137,40 +137,85 @@ func (t *Timeline) sorted() []Mark {
 	return slices.SortedFunc(slices.Values(t.marks), func(a, b Mark) int { return a.At.Compare(b.At) })
 }
 
-// SVG draws it as a picture of its own.
+// What the picture measures, in its own units. It is as narrow as a telephone's screen allows, and grows with a wider one.
+const (
+	cellWide   = 8
+	lane       = 30 // of one who speaks
+	labelsWide = 76
+	stretch    = 15 * time.Second // one line of the picture
+)
+
+var colours = []string{"#1f6f8b", "#a05a00", "#4b7f3a", "#7a3b69"}
+
+// SVG draws it as a picture of its own: stretches of some seconds below each other, and what the signs mean.
 func (t *Timeline) SVG(w io.Writer) error {
-	const cell, row, left = 6, 44, 90
-	wide, high := left+(t.last+1)*cell+20, 40+len(t.Who)*row+24*(len(t.marks)+1)
+	columns := max(int(stretch/t.step), 1)
+	wide := labelsWide + columns*cellWide + 12
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", wide, high)
-	b.WriteString(`<rect width="100%" height="100%" fill="#ffffff"/>` + "\n")
-	colours := []string{"#1f6f8b", "#8a5a00", "#4b7f3a", "#7a3b69"}
+	y := 28
+	fmt.Fprintf(&b, `<text x="8" y="%d" font-size="16" font-weight="bold">Who spoke when, as the guests heard it</text>`+"\n", y)
+	y += 12
+	for from := 0; from <= t.last; from += columns {
+		y = t.drawStretch(&b, from, columns, y)
+	}
+	y += 8
+	seen := map[string]bool{}
+	for _, m := range t.sorted() {
+		if !seen[m.Sign] {
+			seen[m.Sign] = true
+			sign(&b, 20, y+8, m.Sign)
+			fmt.Fprintf(&b, `<text x="38" y="%d">%s</text>`+"\n", y+13, escape(m.Text))
+			y += 24
+		}
+	}
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="100%%" style="max-width:%dpx" role="img" font-family="sans-serif" font-size="13" fill="#222222">
+<title>Who spoke when, as the guests heard it</title>
+<rect width="100%%" height="100%%" fill="#ffffff"/>
+%s</svg>
+`, wide, y+8, wide*3/2, b.String())
+	return err
+}
+
+// drawStretch draws one line of the picture below y, and gives where the next begins.
+func (t *Timeline) drawStretch(b *strings.Builder, from, columns, y int) int {
+	x := func(n int) int { return labelsWide + (n-from)*cellWide }
+	top, bottom := y+22, y+22+len(t.Who)*lane
+	for n := from; n < from+columns; n++ {
+		if at := time.Duration(n) * t.step; at%(5*time.Second) < t.step {
+			fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#dddddd"/><text x="%d" y="%d" fill="#666666" font-size="11">%d:%02d</text>`+"\n",
+				x(n), y+8, x(n), bottom, x(n)+3, y+17, int(at.Minutes()), int(at.Seconds())%60)
+		}
+	}
 	for i, who := range t.Who {
-		y := 30 + i*row
-		fmt.Fprintf(&b, `<text x="8" y="%d">%s</text>`+"\n", y+row/2, escape(who))
-		for n := 0; n <= t.last; n++ {
+		middle := top + i*lane + lane/2
+		fmt.Fprintf(b, `<text x="8" y="%d">%s</text><line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#eeeeee"/>`+"\n",
+			middle+4, escape(who), labelsWide, middle, x(from+columns), middle)
+		for n := from; n < from+columns; n++ {
 			level, heard := t.cells[who][n]
 			if !heard || level < Quiet {
 				continue
 			}
-			h := max(int(min((level-Quiet)/(Loud-Quiet), 1)*(row-8)), 2)
-			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n", left+n*cell, y+(row-h)/2, cell-1, h, colours[i%len(colours)])
+			h := max(int(min((level-Quiet)/(Loud-Quiet), 1)*(lane-6)), 2)
+			fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" rx="2" fill="%s"/>`+"\n", x(n), middle-h/2, cellWide-1, h, colours[i%len(colours)])
 		}
 	}
-	bottom := 30 + len(t.Who)*row
-	for n := 0; n <= t.last; n++ {
-		if at := time.Duration(n) * t.step; at%(5*time.Second) < t.step {
-			fmt.Fprintf(&b, `<text x="%d" y="18" fill="#666666">%d s</text>`+"\n", left+n*cell, int(at.Seconds()))
+	last := -2
+	for _, m := range t.sorted() {
+		n := t.column(m.At)
+		if n < from || n >= from+columns {
+			continue
 		}
+		fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#bb3333" stroke-dasharray="3 3"/>`+"\n", x(n), top, x(n), bottom+4)
+		at := x(max(n, last+2)) // two signs at one moment stand side by side
+		sign(b, at, bottom+13, m.Sign)
+		last = max(n, last+2)
 	}
-	for i, m := range t.sorted() {
-		x := left + t.column(m.At)*cell
-		fmt.Fprintf(&b, `<line x1="%d" y1="24" x2="%d" y2="%d" stroke="#bb3333" stroke-dasharray="3 3"/>`+"\n", x, x, bottom+24*i+8)
-		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#bb3333">%s %s</text>`+"\n", min(x+4, wide-260), bottom+24*i+20, escape(m.Sign), escape(m.Text))
-	}
-	b.WriteString("</svg>\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return bottom + 26
+}
+
+// sign draws the sign of a mark around a point.
+func sign(b *strings.Builder, x, y int, s string) {
+	fmt.Fprintf(b, `<circle cx="%d" cy="%d" r="8" fill="#bb3333"/><text x="%d" y="%d" fill="#ffffff" font-size="11" text-anchor="middle">%s</text>`+"\n", x, y, x, y+4, escape(s))
 }
 
 func escape(s string) string {

@@ -3,7 +3,10 @@ package timeline
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +60,43 @@ func TestALongOneIsWrapped(t *testing.T) {
 	}
 	if n := strings.Count(b.String(), "Ada ▏"); n != 2 {
 		t.Errorf("%d stretches:\n%s", n, b.String())
+	}
+}
+
+func TestThePictureFitsASmallScreen(t *testing.T) {
+	tl := New(250*time.Millisecond, "Ada", "Emmy", "the bot")
+	zero := time.Now()
+	for i := range 100 {
+		tl.Hear("Ada", zero.Add(time.Duration(i)*time.Second), -20)
+	}
+	tl.Mark(Mark{At: zero.Add(20 * time.Second), Sign: "t", Text: "a turn"})
+	tl.Mark(Mark{At: zero.Add(20 * time.Second), Sign: "r", Text: "it goes on"})
+	var b strings.Builder
+	if err := tl.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	var wide, high int
+	if _, err := fmt.Sscanf(b.String()[strings.Index(b.String(), "viewBox"):], `viewBox="0 0 %d %d"`, &wide, &high); err != nil {
+		t.Fatal(err)
+	}
+	if wide > 600 || !strings.Contains(b.String(), `width="100%"`) {
+		t.Errorf("%d units wide", wide)
+	}
+	var far []int
+	for _, m := range regexp.MustCompile(` x="(\d+)"`).FindAllStringSubmatch(b.String(), -1) {
+		if n, err := strconv.Atoi(m[1]); err != nil || n > wide {
+			far = append(far, n)
+		}
+	}
+	if len(far) > 0 {
+		t.Errorf("drawn beside the picture: %v", far)
+	}
+	if n := strings.Count(b.String(), ">Ada<"); n != 7 {
+		t.Errorf("%d lines for 100 s", n)
+	}
+	at := regexp.MustCompile(`<circle cx="(\d+)" cy="\d+" r="8" fill="#bb3333"/><text[^>]*>[tr]<`).FindAllStringSubmatch(b.String(), -1)
+	if len(at) != 4 || at[0][1] == at[1][1] {
+		t.Errorf("the signs of one moment lie on each other: %v", at)
 	}
 }
 

@@ -573,3 +573,34 @@ func TestANameThatStandsThereIsKeptOnlyWhereItIsAnAccounts(t *testing.T) {
 		})
 	}
 }
+
+// A toolbar that hides itself takes clicks away from under the pointer.
+func TestAChatWhoseButtonMissesAClickIsOpenedAllTheSame(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		misses int
+		opens  bool
+	}{{"none", 0, true}, {"one", 1, true}, {"all", 9, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, clicks, open_ := attendtest.New(), 0, false
+				p.Found = func(to platforms.Target) platforms.Found {
+					return platforms.Found{OK: to.Selector != "textarea" || open_, Enabled: true}
+				}
+				p.OnClick = func(platforms.Target) error {
+					if clicks++; clicks <= c.misses {
+						return errors.New("nothing shows that it received the click")
+					}
+					open_ = true
+					return nil
+				}
+				call, _ := open(t, module(t), p)
+				inside(p, 1, 5, nil)
+				err := call.OpenChat(t.Context())
+				if (err == nil) != c.opens || clicks > 3 {
+					t.Errorf("%d clicks: %v", clicks, err)
+				}
+			})
+		})
+	}
+}

@@ -14,6 +14,7 @@ import (
 // Times of the chat.
 const (
 	openTime = 6 * time.Second // for the panel to come
+	missTime = 2 * time.Second // for it to come after a click that may not have arrived
 	sendTime = 1500 * time.Millisecond
 )
 
@@ -128,7 +129,8 @@ func (c *Call) OpenChat(ctx context.Context) error {
 	if p := c.Place(); p == meeting.PlaceOut || p == meeting.PlaceLobby {
 		return unavailable(errNotInside)
 	}
-	for try := 0; try < 2; try++ {
+	var missed error // a click that nothing shows to have arrived
+	for try, arrived := 0, 0; try < 3 && arrived < 2; try++ {
 		f, _, err := c.Find(ctx, "message")
 		if err != nil {
 			return fmt.Errorf("chat: %w", err)
@@ -151,16 +153,22 @@ func (c *Call) OpenChat(ctx context.Context) error {
 		if !b.OK || !b.Enabled {
 			return unavailable(errors.New("the page has no chat"))
 		}
-		if err := c.Page.Click(ctx, t); err != nil {
-			return fmt.Errorf("chat: %w", err)
+		wait := openTime
+		if missed = c.Page.Click(ctx, t); missed != nil {
+			if ctx.Err() != nil {
+				return fmt.Errorf("chat: %w", missed)
+			}
+			wait = missTime // a toolbar may have gone from under the pointer; or the click did arrive
+		} else {
+			arrived++
 		}
-		if f, _, err := c.Await(ctx, "message", openTime); err != nil { // pressed again too soon it would close
+		if f, _, err := c.Await(ctx, "message", wait); err != nil { // pressed again too soon it would close
 			return fmt.Errorf("chat: %w", err)
 		} else if f.OK && f.Enabled {
 			return nil
 		}
 	}
-	return unavailable(errors.New("the chat does not open"))
+	return unavailable(errors.Join(errors.New("the chat does not open"), missed))
 }
 
 // Split cuts a text into numbered parts of at most n letters, at sentences or words. One part bears no number.

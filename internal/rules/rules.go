@@ -98,9 +98,10 @@ type Tests struct {
 // NewTests looks for tests below a folder.
 func NewTests(root string) *Tests { return &Tests{root: root, pkgs: map[string]map[string]bool{}} }
 
-// Has says whether package.TestName stands in the source. Of a subtest only the test is looked for.
+// Has says whether package.TestName stands in the source. Of a subtest only the test is looked for; a story or a scenario
+// that is named after a colon must be a file.
 func (t *Tests) Has(name string) bool {
-	name, _, _ = strings.Cut(name, ":") // package.Test: which story of it
+	name, story, told := strings.Cut(name, ":") // package.Test: which story or scenario of it
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 {
 		return false
@@ -110,7 +111,17 @@ func (t *Tests) Has(name string) bool {
 	if t.pkgs[pkg] == nil {
 		t.pkgs[pkg] = t.of(pkg)
 	}
-	return t.pkgs[pkg][test]
+	return t.pkgs[pkg][test] && (!told || t.story(pkg, story))
+}
+
+// story says whether a test has a story or a scenario of this name to play.
+func (t *Tests) story(pkg, name string) bool {
+	for _, file := range []string{"testdata/" + name + ".txt", "standin/scenarios/" + name + ".json"} {
+		if _, err := os.Stat(filepath.Join(t.root, filepath.FromSlash(pkg), filepath.FromSlash(file))); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *Tests) of(pkg string) map[string]bool {

@@ -86,7 +86,9 @@ func TestHas(t *testing.T) {
 		"internal/rules.TestNothing":          false,
 		"internal/nowhere.TestHas":            false,
 		"TestHas":                             false,
-		"internal/rules.TestHas: a story":     true,
+		"meeting.TestStories:denied":          true,
+		"meeting.TestStories:no-such-story":   false,
+		"platforms/meet.TestScenarios:lobby":  true,
 		"internal/rules.TestEveryRuleIsHeld/": true,
 	} {
 		if got := tests.Has(name); got != want {

@@ -53,8 +53,12 @@ var guestLines = []line{
 // stepTime is how long each step of the conversation may take, on a machine that does much else.
 const stepTime = 90 * time.Second
 
-// errUnheard says that something did not reach the agent in time.
-var errUnheard = errors.New("it did not reach the agent")
+var (
+	// errUnheard says that something did not reach the agent in time.
+	errUnheard = errors.New("it did not reach the agent")
+	// errNotYet says that something of the bot's did not happen in time.
+	errNotYet = errors.New("it did not happen in time")
+)
 
 // conversation is the third meeting of the demo: the agent answers in its channel.
 func (d *demo) conversation(ctx context.Context) error {
@@ -374,7 +378,7 @@ func (t *talk) poll(ctx context.Context, failure string, done func(first, last t
 			return time.Time{}, err
 		}
 	}
-	return time.Time{}, errors.New(failure)
+	return time.Time{}, fmt.Errorf("%w: %s", errNotYet, failure)
 }
 
 // interrupted: Ada asks, the bot answers, Emmy interrupts, the bot yields and answers her. Where the machine makes our
@@ -472,7 +476,7 @@ func (t *talk) spoken(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("the bot does not come to an end")
+	return fmt.Errorf("%w: the bot does not come to an end", errNotYet)
 }
 
 // reopened: Ada goes on before the agent has answered; its answer to the old turn is dropped, the whole turn comes again.

@@ -168,7 +168,7 @@ func (t *Timeline) SVG(w io.Writer) error {
 			y += 24
 		}
 	}
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="100%%" style="max-width:%dpx" role="img" font-family="sans-serif" font-size="13" fill="#222222">
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" preserveAspectRatio="xMinYMin meet" width="100%%" style="max-width:%dpx" role="img" font-family="sans-serif" font-size="13" fill="#222222">
 <title>Who spoke when, as the guests heard it</title>
 <rect width="100%%" height="100%%" fill="#ffffff"/>
 %s</svg>

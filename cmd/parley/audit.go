@@ -68,6 +68,9 @@ that verify prints on another machine where that matters.`,
 		if err != nil {
 			return broken(err)
 		}
+		if r.Records == 0 {
+			return fail(exitFailed, "%s holds no record: nothing was asked of the service yet, or all of it was taken away", dir)
+		}
 		text := fmt.Sprintf("%d records in %d files hold together, numbers %d to %d; last digest %s\n", r.Records, r.Files, r.First, r.Last, r.Digest)
 		if r.First > 1 {
 			text += fmt.Sprintf("records before %d were deleted with old files\n", r.First)

@@ -138,8 +138,10 @@ func (o *policyOptions) diff(env *environment, v *settings.Values, args []string
 			two[i], err = o.current(v)
 		default:
 			var b []byte
-			if b, err = os.ReadFile(name); err == nil {
-				two[i], err = policy.ParsePrinted(b)
+			if b, err = os.ReadFile(name); err != nil {
+				err = fmt.Errorf("%.80s is none of standard, guarded, current, and no file that can be read: %w", name, err)
+			} else if two[i], err = policy.ParsePrinted(b); err != nil {
+				err = fmt.Errorf("%.80s is none of standard, guarded, current, and not what parley policy print --json writes: %w", name, err)
 			}
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,5 +114,102 @@ func TestBadGuardSettingsStopTheStart(t *testing.T) {
 				t.Errorf("%d %s", code, errs)
 			}
 		})
+	}
+}
+
+// TestPolicyAndAuditAsSomebodyMistypesThem: each mistake is named, changes nothing, and has its exit code.
+func TestPolicyAndAuditAsSomebodyMistypesThem(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := filepath.Join(data, "notes.txt")
+	if err := os.WriteFile(text, []byte("no policy"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"policy", exitUsage, "print, explain, diff or set"},
+		{"policy explain", exitUsage, "explain TOOL"},
+		{"policy explain navigatte", exitOK, "nobody classified"},
+		{"policy explain navigate {", exitUsage, "JSON"},
+		{"policy explain navigate []", exitUsage, "array"},
+		{`policy explain navigate {"url":1}`, exitUsage, "url"},
+		{`policy explain navigate {} more`, exitUsage, "explain TOOL"},
+		{"policy diff", exitUsage, "diff A"},
+		{"policy diff strict", exitUsage, "none of standard, guarded, current"},
+		{"policy diff standard " + text, exitUsage, "policy print --json"},
+		{"policy diff standard " + data, exitUsage, "none of standard"},
+		{"policy set", exitUsage, "set RULE"},
+		{"policy set nosuch allow", exitRefused, "no rule"},
+		{"policy set form-submission maybe", exitRefused, "allow, confirm, deny"},
+		{"policy set reserved-action allow", exitRefused, "locked"},
+		{"audit", exitUsage, "verify or show"},
+		{"audit verify more", exitUsage, "verify or show"},
+		{"audit verify --dir " + filepath.Join(data, "none"), exitFailed, "no record"},
+		{"audit verify --dir " + data, exitFailed, "holds no record"},
+		{"audit verify --dir " + text, exitFailed, ""},
+		{"audit show --dir " + data + " --format xml", exitUsage, "jsonl, ecs, cef"},
+	} {
+		code, out, errs := cli(t, data, strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(out+errs, c.says) || code != exitOK && out != "" {
+			t.Errorf("%s: %d %q %q, want %d and %q", c.args, code, out, errs, c.code, c.says)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(data, "policy.json")); err == nil {
+		t.Error("a refused change left a file")
+	}
+
+	// A record that somebody worked on.
+	dir := filepath.Join(data, auditFolder)
+	log, err := audit.Open(dir, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := log.Write(audit.Record{At: time.Unix(1e9, 0), Stage: "completed", Tenant: "me", Tool: "read"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "audit.jsonl")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")[:5]
+	for what, bad := range map[string]string{
+		"one changed":     strings.Replace(string(whole), `"read"`, `"type"`, 1),
+		"one left out":    lines[0] + lines[1] + lines[3] + lines[4],
+		"one doubled":     lines[0] + lines[1] + lines[1] + lines[2] + lines[3] + lines[4],
+		"two exchanged":   lines[0] + lines[2] + lines[1] + lines[3] + lines[4],
+		"the last gone":   strings.Join(lines[:4], ""),
+		"no JSON":         strings.Join(lines[:3], "") + "\x00\xff\n" + lines[3] + lines[4],
+		"a folder for it": "",
+	} {
+		if err := os.RemoveAll(file); err != nil {
+			t.Fatal(err)
+		}
+		err := os.WriteFile(file, []byte(bad), 0o600)
+		if bad == "" {
+			err = errors.Join(os.Remove(file), os.Mkdir(file, 0o700))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code, out, errs := cli(t, data, "audit", "verify"); code == exitOK || out != "" || errs == "" {
+			t.Errorf("%s: %d %q %q", what, code, out, errs)
+		}
+	}
+	if err := errors.Join(os.RemoveAll(file), os.WriteFile(file, whole, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := cli(t, data, "audit", "verify"); code != exitOK || !strings.Contains(out, "5 records") {
+		t.Errorf("as it was: %d %q %q", code, out, errs)
 	}
 }

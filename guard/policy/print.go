@@ -118,13 +118,13 @@ func (e Explained) String() string {
 		for i, c := range e.Conditions {
 			names[i] = string(c)
 		}
-		fmt.Fprintf(&b, "it %s\n", strings.Join(names, ", "))
+		fmt.Fprintf(&b, "what holds of it: %s\n", strings.Join(names, ", "))
 	}
 	if len(e.Decisive) > 0 {
 		fmt.Fprintf(&b, "decided by %s: %s\n", strings.Join(e.Decisive, ", "), e.Reason)
 	}
 	if len(e.Waived) > 0 {
-		fmt.Fprintf(&b, "waived %s\n", strings.Join(e.Waived, ", "))
+		fmt.Fprintf(&b, "let pass all the same: %s\n", strings.Join(e.Waived, ", "))
 	}
 	return b.String()
 }

@@ -15,9 +15,9 @@ const maxInline = 1 << 20
 
 // UploadArgs are upload_create's.
 type UploadArgs struct {
-	Name    string `json:"filename" arg:"required,maxlen=200" doc:"The file's name, without a folder."`
-	Size    int64  `json:"size_bytes,omitempty" arg:"min=1" doc:"How many bytes it has, if you know; then exactly so many have to come."`
-	Content string `json:"content_base64,omitempty" arg:"maxlen=1400000" doc:"All of it, up to 1 MB: then it is there at once, and there is nothing to send."`
+	Name    string `json:"filename" arg:"required,maxlen=200,terse" doc:"The file's name, without a folder."`
+	Size    int64  `json:"size_bytes,omitempty" arg:"min=1,terse" doc:"How many bytes it has, if you know; then exactly so many have to come."`
+	Content string `json:"content_base64,omitempty" arg:"maxlen=1400000,terse" doc:"All of it, up to 1 MB: then it is there at once, and there is nothing to send."`
 }
 
 // Uploaded is an upload that waits for its bytes, or a file that is there.
@@ -75,8 +75,7 @@ func UploadTable(u Uploads, links UploadLinker) []Tool {
 		New(Spec[UploadArgs, Uploaded]{
 			Tool: Tool{
 				Name: "upload_create", Title: "Bring a file",
-				Doc: "Bring a file: gives a one-time address and the curl command that sends it there (up to 300 MB), or takes up to 1 MB itself. " +
-					"Then use the file_id: meeting_speak plays it, upload puts it into a page. It is deleted an hour after it came, or with the session that used it.",
+				Doc:    "Bring a file: gives the curl command that sends it (300 MB at most), or takes 1 MB itself. upload and meeting_speak take its file_id for an hour.",
 				Errors: []Code{CodeFileTooLarge, CodeTooManyFiles, CodeNoLinks},
 			},
 			Run: func(ctx context.Context, c Caller, a UploadArgs) (Uploaded, error) {

@@ -36,7 +36,7 @@ type ElementSaid struct {
 	Selector string `json:"selector,omitempty" arg:"brief,maxlen=4000" doc:"CSS, xpath=, text=, role=; >> joins."`
 	Text     string `json:"text,omitempty" arg:"brief,maxlen=2000" doc:"Part of what it shows."`
 	Nth      *int   `json:"nth,omitempty" arg:"brief" doc:"0 first, -1 last."`
-	After    string `json:"after,omitempty" arg:"brief,maxlen=2000" doc:"Only behind this text."`
+	After    string `json:"after,omitempty" arg:"brief,maxlen=2000" doc:"Behind this text."`
 	Before   string `json:"before,omitempty" arg:"terse,maxlen=2000" doc:"Only ahead of it."`
 }
 
@@ -59,7 +59,7 @@ type ClickArgs struct {
 	ElementSaid
 	Button    string    `json:"button,omitempty" arg:"enum=left|right|middle,default=left,terse" doc:"Which."`
 	Count     int       `json:"count,omitempty" arg:"min=1,max=3,default=1,terse" doc:"2 is a double click."`
-	Modifiers []string  `json:"modifiers,omitempty" arg:"max=4,brief" doc:"Alt, Control, Meta, Shift."`
+	Modifiers []string  `json:"modifiers,omitempty" arg:"max=4,unlisted" doc:"Alt, Control, Meta, Shift."`
 	At        []float64 `json:"at,omitempty" arg:"max=2,brief" doc:"x, y in it."`
 	Telling
 }
@@ -71,7 +71,7 @@ type TypeArgs struct {
 	Value  string `json:"value,omitempty" arg:"maxlen=100000,terse" doc:"Replaces what is there; dates as people write them."`
 	Append bool   `json:"append,omitempty" arg:"terse" doc:"Type behind it instead."`
 	Submit bool   `json:"submit,omitempty" arg:"brief" doc:"Then Enter."`
-	Telling
+	TellingToo
 }
 
 // SelectArgs are select's.
@@ -79,18 +79,18 @@ type SelectArgs struct {
 	On
 	Element
 	Option  string   `json:"option,omitempty" arg:"maxlen=2000,brief" doc:"Label or value."`
-	Options []string `json:"options,omitempty" arg:"max=200,terse" doc:"Several, where the list takes them."`
+	Options []string `json:"options,omitempty" arg:"max=200,unlisted" doc:"Several, where the list takes them."`
 	Index   *int     `json:"index,omitempty" arg:"terse" doc:"Or its place; -1 is last."`
-	Telling
+	TellingToo
 }
 
 // PressArgs are press's.
 type PressArgs struct {
 	On
 	Key   string `json:"key" arg:"required,maxlen=400,brief" doc:"Enter, Control+a; several with blanks between."`
-	Times int    `json:"times,omitempty" arg:"min=1,max=200,default=1,terse" doc:"Repeat."`
+	Times int    `json:"times,omitempty" arg:"min=1,max=200,default=1,unlisted" doc:"Repeat."`
 	Element
-	Telling
+	TellingToo
 }
 
 // HoverArgs are hover's.
@@ -116,7 +116,7 @@ type ScrollArgs struct {
 	On
 	Element
 	Down  float64 `json:"down,omitempty" arg:"brief" doc:"Pixels."`
-	Right float64 `json:"right,omitempty" arg:"terse" doc:"Pixels."`
+	Right float64 `json:"right,omitempty" arg:"unlisted" doc:"Pixels."`
 	Pages float64 `json:"pages,omitempty" arg:"terse" doc:"Views down; default 1."`
 	To    string  `json:"to,omitempty" arg:"enum=top|bottom|element,terse" doc:"element: bring it into view."`
 	TellingToo
@@ -140,7 +140,7 @@ type FormArgs struct {
 	On
 	Fields []FormField `json:"fields" arg:"required,min=1,max=50,terse" doc:"In order."`
 	Submit bool        `json:"submit,omitempty" arg:"terse" doc:"Then press Enter, if all hold."`
-	Telling
+	TellingToo
 }
 
 // FormField is a line of fill_form.
@@ -169,7 +169,7 @@ type WaitArgs struct {
 	On
 	ElementText
 	Gone    bool   `json:"gone,omitempty" arg:"terse" doc:"Until nothing visible matches."`
-	URL     string `json:"url,omitempty" arg:"maxlen=2000,brief" doc:"Part of the address."`
+	URL     string `json:"url,omitempty" arg:"maxlen=2000,terse" doc:"Part of the address."`
 	Timeout int    `json:"timeoutMs,omitempty" arg:"min=0,max=60000,default=30000,terse" doc:"At most."`
 }
 
@@ -201,7 +201,7 @@ func (s *Service) acting() []tool.Tool {
 		newTool(s, tool.Spec[ClickArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "click", Title: "Click", Ephemeral: true, OpenWorld: true,
-				Doc:    "Click the first visible match; uncertain: the page did not confirm it. Tools on elements all take ref to before, acts all take changes: true, to add what the page shows differently.",
+				Doc:    "Click the first visible match; uncertain: the page did not confirm it. Tools on elements all take ref to before, acts all take changes: true, to tell what changed. modifiers: [Control].",
 				Errors: elementErrors(tool.CodeNoOption, tool.CodeElementUnfit),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a ClickArgs) (Worked, error) {
@@ -234,7 +234,7 @@ func (s *Service) acting() []tool.Tool {
 		newTool(s, tool.Spec[SelectArgs, Worked]{
 			Tool: tool.Tool{
 				Name: "select", Title: "Select", Ephemeral: true, OpenWorld: true,
-				Doc:    "Choose from a list of any kind.",
+				Doc:    "Choose from a list of any kind; options: [several].",
 				Errors: elementErrors(tool.CodeElementUnfit, tool.CodeNoOption),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a SelectArgs) (Worked, error) {

@@ -49,7 +49,7 @@ func newTool[A, R any](s *Service, t tool.Spec[A, R]) tool.Tool {
 	}
 	made := tool.New(t)
 	// Clients are told of it where it is met first, and that every tool takes it; in each tool it would be a tenth of the list.
-	if made.Name == "navigate" || made.Name == "read" || made.Name == "session_close" {
+	if made.Name == "navigate" || made.Name == "session_close" {
 		for _, f := range made.Input.Fields {
 			if f.Name == "session" {
 				f.Schema.Unlisted, f.Schema.Brief, f.Schema.Terse = false, true, true

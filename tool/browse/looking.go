@@ -14,7 +14,7 @@ type ScreenshotArgs struct {
 	Ref      string `json:"ref,omitempty" arg:"maxlen=20,terse" doc:"Only this element."`
 	Selector string `json:"selector,omitempty" arg:"maxlen=1000,terse" doc:"Only the first visible match."`
 	Full     bool   `json:"full,omitempty" arg:"terse" doc:"The whole page."`
-	Format   string `json:"format,omitempty" arg:"enum=jpeg|webp|png,default=jpeg,terse" doc:"Of the picture."`
+	Format   string `json:"format,omitempty" arg:"enum=jpeg|webp|png,default=jpeg,unlisted" doc:"Of the picture."`
 	MaxEdge  int    `json:"max_edge,omitempty" arg:"min=100,max=8000,default=1568,terse" doc:"Longest edge, pixels."`
 }
 
@@ -68,7 +68,7 @@ type Console struct {
 type NetworkArgs struct {
 	On
 	Failed bool `json:"failed,omitempty" arg:"terse" doc:"Only what failed or was refused."`
-	Since  int  `json:"since,omitempty" arg:"min=0,brief" doc:"After this seq."`
+	Since  int  `json:"since,omitempty" arg:"min=0,terse" doc:"After this seq."`
 	Max    int  `json:"max,omitempty" arg:"min=1,max=300,default=50,unlisted" doc:"Newest at most."`
 	Body   bool `json:"body,omitempty" arg:"unlisted" doc:"Always refused."`
 }

@@ -14,7 +14,7 @@ const ephemeral = tenant.Ephemeral
 type NavigateArgs struct {
 	On
 	URL string `json:"url" arg:"required,maxlen=8000,terse" doc:"http or https."`
-	Telling
+	TellingToo
 }
 
 // MoveArgs are those of back, forward and reload.
@@ -27,7 +27,7 @@ type MoveArgs struct {
 type TabsArgs struct {
 	On
 	Action string `json:"action,omitempty" arg:"enum=list|select|new|close,default=list,terse" doc:"What to do."`
-	Tab    string `json:"tab,omitempty" arg:"maxlen=20,terse" doc:"Which, for select and close."`
+	Tab    string `json:"tab,omitempty" arg:"maxlen=20,terse" doc:"Which, for select and close; without it close means the current one."`
 	URL    string `json:"url,omitempty" arg:"maxlen=8000,terse" doc:"For new: open this page in it."`
 }
 
@@ -136,6 +136,14 @@ func (s *Service) tabs(ctx context.Context, c tool.Caller, a TabsArgs) (Tabs, er
 	session, err := s.session(c, a.Session)
 	if err != nil {
 		return Tabs{}, err
+	}
+	if a.Tab == "" && a.Action == "close" {
+		if p := session.Current(); p != nil {
+			a.Tab = p.ID()
+		}
+	}
+	if a.Tab == "" && (a.Action == "close" || a.Action == "select") {
+		return Tabs{}, tool.Fail(tool.CodeBadArgument, "what", "say which tab")
 	}
 	switch a.Action {
 	case "select":

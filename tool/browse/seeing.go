@@ -24,10 +24,10 @@ type ReadArgs struct {
 	On
 	Ref      string `json:"ref,omitempty" arg:"maxlen=20,brief" doc:"Only what is in it."`
 	Selector string `json:"selector,omitempty" arg:"maxlen=1000,terse" doc:"Only what is in the first visible match."`
-	Find     string `json:"find,omitempty" arg:"maxlen=200,terse" doc:"Only lines that say this."`
+	Find     string `json:"find,omitempty" arg:"maxlen=200,unlisted" doc:"Only lines that say this."`
 	Depth    int    `json:"depth,omitempty" arg:"min=0,max=100,terse" doc:"Nesting at most."`
-	Offset   int    `json:"offset,omitempty" arg:"min=0,brief" doc:"First line."`
-	MaxChars int    `json:"max_chars,omitempty" arg:"min=200,max=400000,default=20000,brief" doc:"Default 20000."`
+	Offset   int    `json:"offset,omitempty" arg:"min=0,terse" doc:"First line."`
+	MaxChars int    `json:"max_chars,omitempty" arg:"min=200,max=400000,default=20000,terse" doc:"At most so much."`
 	Links    bool   `json:"links,omitempty" arg:"terse" doc:"Show where links lead."`
 }
 

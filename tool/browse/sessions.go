@@ -58,7 +58,7 @@ func (s *Service) sessions() []tool.Tool {
 	open := newTool(s, tool.Spec[OpenArgs, Opened]{
 		Tool: tool.Tool{
 			Name: "session_open", Title: "Open a browser", Ephemeral: true, OpenWorld: true,
-			Doc: "Open a browser. Every tool takes session, which may be left out while you have one only.",
+			Doc: "Open a browser. All tools take session, not needed while you have one.",
 			Errors: []tool.Code{tool.CodeSessionsFull, tool.CodeProfileInUse, tool.CodeProfileMismatch, tool.CodeEngineUnavailable, tool.CodeBrowserFailed,
 				tool.CodeBadURL, tool.CodeNavigationFailed},
 		},

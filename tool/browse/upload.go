@@ -23,9 +23,9 @@ type UploadArgs struct {
 	On
 	Element
 	File   string   `json:"file_id,omitempty" arg:"brief,maxlen=64" doc:"From upload_create."`
-	Files  []string `json:"files,omitempty" arg:"brief,max=20" doc:"Or several."`
-	Method string   `json:"method,omitempty" arg:"terse,enum=input|chooser|drop" doc:"Default: what works, in this order."`
-	Telling
+	Files  []string `json:"files,omitempty" arg:"unlisted,max=20" doc:"Or several."`
+	Method string   `json:"method,omitempty" arg:"unlisted,enum=input|chooser|drop" doc:"Default: what works, in this order."`
+	TellingToo
 }
 
 // GivenFiles is upload's answer.
@@ -39,10 +39,10 @@ type GivenFiles struct {
 // UploadTools is the tool that puts files into pages.
 func UploadTools(m *browser.Manager, files Files) []tool.Tool {
 	s := &Service{m}
-	return []tool.Tool{tool.New(tool.Spec[UploadArgs, GivenFiles]{
+	return []tool.Tool{newTool(s, tool.Spec[UploadArgs, GivenFiles]{
 		Tool: tool.Tool{
 			Name: "upload", Title: "Put files into a page", OpenWorld: true,
-			Doc:    "Put files that you brought (upload_create) into a file input, the button that opens a chooser, or where files are dropped.",
+			Doc:    "Put brought files into an input, a chooser's button or a drop zone; files: [several].",
 			Errors: elementErrors(tool.CodeElementUnfit, tool.CodeFileNotFound, tool.CodeFileWaiting),
 		},
 		Run: func(ctx context.Context, c tool.Caller, a UploadArgs) (GivenFiles, error) {

@@ -255,7 +255,7 @@ func (r *reader) formAgain(now time.Time, hits []sign.Hit) {
 	asked := false
 	was := meeting.PlaceUnknown
 	r.call.Look(func(s *State) { was, asked = s.place, s.knocked && s.past })
-	form := slices.ContainsFunc(hits, func(h sign.Hit) bool { return h.Sign == "name-field" })
+	form := slices.ContainsFunc(hits, func(h sign.Hit) bool { return slices.Contains(r.call.m.Table.Form, h.Sign) })
 	switch {
 	case !asked || r.over || !form || d.Place != meeting.PlaceLobby && was != meeting.PlaceLobby || r.call.Shows(sign.Waiting):
 		r.back = time.Time{}

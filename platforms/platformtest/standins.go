@@ -65,6 +65,7 @@ type attempt struct {
 	place   meeting.Place
 	reason  string
 	dialogs []string
+	faults  []string
 	devices []string
 	chats   []string
 	people  int
@@ -176,6 +177,10 @@ func (a *attempt) watch(answer string) {
 				}
 				if answer != "" && e.Open && slices.Contains(e.Choices, answer) {
 					a.answers.Go(func() { a.answer(e.ID, answer) })
+				}
+			case meeting.SeenFault:
+				if !e.Mended {
+					a.faults = append(a.faults, e.Kind)
 				}
 			case meeting.SeenDevice:
 				a.devices = append(a.devices, string(e.Microphone))
@@ -353,7 +358,7 @@ func Play(t *testing.T, p platforms.Platform, k standin.Kind, s standin.Scenario
 		return said && slices.Contains(places, string(a.place)) && through(a.out.Places, x.Through)
 	}
 	arrived := a.until(within, func() bool {
-		return there() && (x.Dialog == "" || slices.Contains(a.dialogs, x.Dialog)) && (x.Device == "" || slices.Contains(a.devices, x.Device)) &&
+		return there() && (x.Dialog == "" || slices.Contains(a.dialogs, x.Dialog)) && (x.Device == "" || slices.Contains(a.devices, x.Device)) && (x.Fault == "" || slices.Contains(a.faults, x.Fault)) &&
 			(x.People == 0 || a.people == x.People) && (x.Chat == "" || slices.Contains(a.chats, x.Chat))
 	})
 	if arrived && x.HoldMS > 0 {
@@ -371,6 +376,11 @@ func Play(t *testing.T, p platforms.Platform, k standin.Kind, s standin.Scenario
 	}{{"microphone", x.Microphone, truth.Microphone}, {"camera", x.Camera, truth.Camera}} {
 		if d.want != nil && *d.want != d.is {
 			a.wrong("the %s is on: %v, in truth", d.what, d.is)
+		}
+	}
+	for _, must := range x.Acts {
+		if !slices.ContainsFunc(truth.Acts, func(act standin.Act) bool { return act.Do == must }) {
+			a.wrong("%q was not done on the page", must)
 		}
 	}
 	if x.Button != "" && !slices.ContainsFunc(truth.Acts, func(act standin.Act) bool { return act.Do == "join" && act.Button == x.Button }) {
@@ -401,6 +411,9 @@ func (a *attempt) judge(x standin.Expect, there bool) {
 	}
 	if x.Dialog != "" && !slices.Contains(a.dialogs, x.Dialog) {
 		bad("no dialog of kind %q was told, only %v", x.Dialog, a.dialogs)
+	}
+	if x.Fault != "" && !slices.Contains(a.faults, x.Fault) {
+		bad("no fault %q was told, only %v", x.Fault, a.faults)
 	}
 	if x.Device != "" && !slices.Contains(a.devices, x.Device) {
 		bad("the microphone was never %q, only %v", x.Device, slices.Compact(slices.Clone(a.devices)))

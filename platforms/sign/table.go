@@ -78,6 +78,9 @@ type Table struct {
 	Signs    []Sign `json:"signs"`
 	// Exclude are the parts of the page where people write (chat, captions, names): no text is looked for there.
 	Exclude []string `json:"exclude,omitempty"`
+	// Form are the signs of the form before asking, none of which stands in a waiting room: a page that shows one again after
+	// it took our request has put us out. Empty means "name-field".
+	Form []string `json:"form,omitempty"`
 	// Need is the weight of in-call signs that makes a call; zero means 2. At least two signs are needed in any case.
 	Need int `json:"need,omitempty"`
 	// HoldMS is how long being admitted must stand. Zero means 2000.
@@ -142,6 +145,9 @@ func ParseTable(raw []byte) (*Table, error) {
 	}
 	if t.Need == 0 {
 		t.Need = 2
+	}
+	if len(t.Form) == 0 {
+		t.Form = []string{"name-field"}
 	}
 	if t.HoldMS == 0 {
 		t.HoldMS = 2000

@@ -24,6 +24,7 @@ var fixes = []platformtest.Fix{
 	{Scenario: "web-client-off", Off: []string{"sign web-client-off"}},
 	{Scenario: "link-invalid", Off: []string{"sign link-invalid"}},
 	{Scenario: "upgraded-is-no-end", Off: []string{"dialog upgraded"}},
+	{Scenario: "audio-in-other-words", Off: []string{"target audio-form", "dialog audio-form"}},
 	{Scenario: "info-over-the-door", Off: []string{"target info"}},
 	{Scenario: "being-recorded", Off: []string{"dialog recorded"}},
 	{Scenario: "companion", Off: []string{"dialog companion"}},

@@ -97,6 +97,10 @@ type Expect struct {
 	NeverDialogs []string `json:"never_dialogs,omitempty"`
 	// Answer is what is chosen in a dialog that is reported and offers it, as an agent would.
 	Answer string `json:"answer,omitempty"`
+	// Fault is a kind of fault that must be reported ("audio-not-joined").
+	Fault string `json:"fault,omitempty"`
+	// Acts are what must have been done on the page ("audio").
+	Acts []string `json:"acts,omitempty"`
 	// Device is a state of the microphone that must be reported.
 	Device string `json:"device,omitempty"`
 	// Microphone and Camera are what they must be in the end, in truth.

@@ -29,7 +29,7 @@ func Kind() standin.Kind {
 		Flags: []string{
 			"classic", "terms", "iframe", "name-redraw", "meeting-info", "device-prompt", "cookies", "toolbar-hides", "gallery", "captions", "virtual-list",
 			"virtual-chat", "group-chat", "chat-host-only", "no-chat-button", "no-audio-elements", "shadow-dialogs", "waiting-foot-bar", "denied-redirect",
-			"survey", "challenge",
+			"survey", "challenge", "audio-plain", "audio-hidden",
 		},
 		Drops: []string{
 			"share", "people", "foot-bar", "leave-label", "mic-label", "cam-label", "people-label", "chat-button-label", "foot-label", "people-list", "chat-list",

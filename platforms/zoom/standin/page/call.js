@@ -89,11 +89,13 @@ function captions(view, page) {
 
 // audio is the dialog without which there is no sound.
 function audio(view, page) {
+  if (page.has('audio-hidden')) return null;
+  const plain = page.has('audio-plain'); // under no name, class or id that anybody has seen
   return h('div', { class: 'join-dialog', css: 'audio', role: 'dialog', 'aria-label': page.t('audio_dialog'), key: 'audio' },
     h('div', { css: 'row', role: 'tablist' }, h('button', { type: 'button', role: 'tab', 'aria-selected': 'true' }, page.t('audio_dialog')), h('button', { type: 'button', role: 'tab' }, page.t('phone'))),
     h('div', { id: 'voip-tab' },
-      h('button', { type: 'button', id: 'join-audio-by-computer', class: 'zm-btn join-audio-by-voip__join-btn join-audio-container__btn', css: 'button', drop: { 'audio-id': 'id' },
-        'aria-label': page.t('audio_computer'), on: { click: e => e.isTrusted && page.ready('audio') && page.tell('audio') } }, page.t('audio_computer'))));
+      h('button', { type: 'button', id: plain ? false : 'join-audio-by-computer', class: plain ? 'zm-btn' : 'zm-btn join-audio-by-voip__join-btn join-audio-container__btn', css: 'button', drop: { 'audio-id': 'id' },
+        'aria-label': page.t(plain ? 'audio_other' : 'audio_computer'), on: { click: e => e.isTrusted && page.ready('audio') && page.tell('audio') } }, page.t(plain ? 'audio_other' : 'audio_computer'))));
 }
 
 function bar(view, page, hidden) {
@@ -114,7 +116,7 @@ function bar(view, page, hidden) {
     h('div', { css: 'row', shuffle: true, key: 'row' },
       view.audio
         ? foot(page, t(mic ? 'mic_on' : 'mic_off'), t(mic ? 'preview_mic_on' : 'preview_mic_off'), mic ? 'SvgAudioMute' : 'SvgAudioUnmute', () => page.tell('mic', { on: !mic }), { key: 'mic', name: 'mic-label' })
-        : foot(page, t('join_audio'), t('join_audio'), 'SvgJoinAudio', () => page.set({ noAudio: false }), { key: 'audio' }),
+        : page.has('audio-hidden') ? null : foot(page, t(page.has('audio-plain') ? 'audio_other' : 'join_audio'), t(page.has('audio-plain') ? 'audio_other' : 'join_audio'), 'SvgJoinAudio', () => page.set({ noAudio: false }), { key: 'audio' }),
       foot(page, t(view.camera ? 'cam_on' : 'cam_off'), t(view.camera ? 'preview_cam_on' : 'preview_cam_off'), view.camera ? 'SvgVideoOn' : 'SvgVideoOff', () => page.tell('cam', { on: !view.camera }), { key: 'cam', name: 'cam-label' }),
       foot(page, peopleLabel, t('people'), 'SvgParticipants', toggle('people'), { key: 'people', sign: 'people', name: 'people-label',
         badge: counted ? h('span', { class: 'footer-button__number-counter', css: 'count' }, String(n)) : null }),

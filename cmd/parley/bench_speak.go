@@ -28,19 +28,26 @@ const (
 	interruptions = 8
 )
 
-// The time that the parts in a room may take: a machine that does much else measures less, and says so.
+// When the parts in a room end, counted from the beginning: a machine that does much else measures less, and says so.
 const (
-	turnsTime         = 330 * time.Second
-	interruptionsTime = 75 * time.Second
+	turnsEnd         = 380 * time.Second
+	interruptionsEnd = 440 * time.Second
+	allEnd           = 460 * time.Second
 	// lostInARow is how many turns nobody hears before a machine counts as too busy.
 	lostInARow = 3
 )
 
+// errTimeUp says that the time for measuring is over.
+var errTimeUp = errors.New("the time for measuring is over")
+
 // tooBusy tells an error that a machine makes which does much else; what is measured is the way, not that.
-func tooBusy(err error) bool { return errors.Is(err, errUnheard) || errors.Is(err, errNotYet) }
+func tooBusy(ctx context.Context, err error) bool {
+	return errors.Is(err, errUnheard) || errors.Is(err, errNotYet) || err != nil && context.Cause(ctx) == errTimeUp
+}
 
 // speak measures how soon we are heard, and how soon not.
 func (b *bench) speak(ctx context.Context) error {
+	began := time.Now()
 	err := b.againstPlayer(ctx)
 	for try := 1; err != nil && try < 3 && ctx.Err() == nil; try++ { // on a busy machine a tone may pass unheard
 		err = b.againstPlayer(ctx)
@@ -80,10 +87,13 @@ func (b *bench) speak(ctx context.Context) error {
 	if err := t.join(ctx); err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context, *talk) error{b.turns, b.interrupted} {
-		if err := part(ctx, t); err != nil {
-			return err
-		}
+	measuring, cancel := context.WithDeadlineCause(ctx, began.Add(allEnd), errTimeUp)
+	defer cancel()
+	if err := b.turns(measuring, t, began.Add(turnsEnd)); err != nil {
+		return err
+	}
+	if err := b.interrupted(measuring, t, began.Add(interruptionsEnd)); err != nil {
+		return err
 	}
 	return a.call(ctx, "meeting_leave", map[string]any{"meeting_id": t.meeting}, nil)
 }
@@ -150,16 +160,15 @@ func (b *bench) againstPlayer(ctx context.Context) error {
 const answerText = "On Monday at ten."
 
 // turns measures questions that are answered at once, half of them from a draft.
-func (b *bench) turns(ctx context.Context, t *talk) error {
+func (b *bench) turns(ctx context.Context, t *talk, until time.Time) error {
 	var drafted, fromDraft, given, plain, called []float64
 	missed, lost, inARow, asked := 0, 0, 0, 0
-	until := time.Now().Add(turnsTime)
 	for i := 0; i < 2*b.o.turns && time.Now().Before(until) && inARow < lostInARow; i++ {
 		withDraft := i%2 == 0
 		b.say("turn %d of %d", i+1, 2*b.o.turns)
 		asked++
 		m, err := b.turn(ctx, t, withDraft)
-		if err != nil && !tooBusy(err) {
+		if err != nil && !tooBusy(ctx, err) {
 			return err
 		}
 		if err != nil {
@@ -239,7 +248,7 @@ type frameOf struct {
 }
 
 // interrupted measures how soon a guest's voice silences ours.
-func (b *bench) interrupted(ctx context.Context, t *talk) error {
+func (b *bench) interrupted(ctx context.Context, t *talk, until time.Time) error {
 	var silent []float64
 	var mu sync.Mutex
 	var ours []frameOf
@@ -253,7 +262,6 @@ func (b *bench) interrupted(ctx context.Context, t *talk) error {
 	}
 	t.mu.Unlock()
 	missed, tried := 0, 0
-	until := time.Now().Add(interruptionsTime)
 	for i := 0; i < interruptions && time.Now().Before(until); i++ {
 		tried++
 		b.say("interruption %d of %d", i+1, interruptions)
@@ -261,38 +269,12 @@ func (b *bench) interrupted(ctx context.Context, t *talk) error {
 		ours = nil
 		mu.Unlock()
 		t.expect(botName)
-		if _, err := t.publish(ctx, "This is a rather long sentence about the plan for the next release, which somebody is going to interrupt before it comes to its end, "+
-			"as people do when they have something to say.", 0); err != nil {
+		cut, err := b.interrupt(ctx, t)
+		if err != nil && !tooBusy(ctx, err) {
 			return err
 		}
-		if _, err := t.audible(ctx); tooBusy(err) {
-			missed++
-			continue
-		} else if err != nil {
-			return err
-		}
-		if err := pause(ctx, 1500*time.Millisecond); err != nil {
-			return err
-		}
-		t.expect(emmyName)
-		if err := t.says(ctx, 1); err != nil {
-			return err
-		}
-		cut := false
-		_, err := t.hear(ctx, "her turn", func(m channel.Message) bool {
-			cut = cut || tagged(channel.TagInterrupted)(m)
-			return turnOf(emmyName)(m)
-		})
-		if tooBusy(err) {
-			cut = false // a machine that is too busy to hear tells nothing
-		} else if err != nil {
-			return err
-		}
-		if err := t.spoken(ctx); err != nil && !tooBusy(err) {
-			return err
-		}
-		if !cut {
-			missed++ // or our voice was made more slowly than it sounds: she hit a pause
+		if !cut || err != nil {
+			missed++ // she hit a pause, or the machine is too busy to tell
 			continue
 		}
 		began, _ := t.sounds(emmyName)
@@ -308,6 +290,29 @@ func (b *bench) interrupted(ctx context.Context, t *talk) error {
 		figures.AtMost("interruption → silent", "ms", 0, silent...).Noted(fmt.Sprintf("from her first sound, both at a guest; in %d of %d trials we were not heard at that moment; a machine that makes our voice too slowly falls silent by itself", missed, tried)),
 	)
 	return nil
+}
+
+// interrupt lets Emmy speak while we do, and tells whether that interrupted us.
+func (b *bench) interrupt(ctx context.Context, t *talk) (cut bool, err error) {
+	if _, err := t.publish(ctx, "This is a rather long sentence about the plan for the next release, which somebody is going to interrupt before it comes to its end, "+
+		"as people do when they have something to say.", 0); err != nil {
+		return false, err
+	}
+	if _, err := t.audible(ctx); err != nil {
+		return false, err
+	}
+	if err := pause(ctx, 1500*time.Millisecond); err != nil {
+		return false, err
+	}
+	t.expect(emmyName)
+	if err := t.says(ctx, 1); err != nil {
+		return false, err
+	}
+	_, err = t.hear(ctx, "her turn", func(m channel.Message) bool {
+		cut = cut || tagged(channel.TagInterrupted)(m)
+		return turnOf(emmyName)(m)
+	})
+	return cut, errors.Join(err, t.spoken(ctx))
 }
 
 // betweenWords is the longest pause that is still speech.

@@ -56,6 +56,9 @@ type Options struct {
 	// Release turns sealed secrets in an argument back into their values, in the one place of a tool that types; nil:
 	// a text is typed as it is.
 	Release func(r Request, argument, text string) (string, *Error)
+	// Remark gives a sentence of our own to stand behind the text of a result, outside its fence; pictured tells that there
+	// are pictures beside it. Empty, or nil: none.
+	Remark func(r Request, pictured bool) string
 	// Fence marks what others wrote; nil is a plain one. Unfenced names tenants that take results without marks; nil:
 	// nobody does. What is shown is cleaned all the same.
 	Fence    Fence
@@ -474,6 +477,11 @@ func (s *Service) handle(ctx context.Context, t *Tool, c Call, args any, key *st
 	}
 	a := s.done(t, c.Caller, o.result)
 	a.Images = o.images
+	if s.o.Remark != nil {
+		if said := s.o.Remark(Request{Tool: t, Caller: c.Caller, Args: args}, len(o.images) > 0); said != "" {
+			a.Text += "\n" + said
+		}
+	}
 	return a
 }
 

@@ -270,3 +270,69 @@ func TestEveryCallLeavesItsRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerTellsThatThePageWentElsewhere: a redirect to a site outside the run's is told in the answer that brought it
+// there, acting there is held up, and neither is so once the run is back. Tools that only look tell nothing.
+func TestAnAnswerTellsThatThePageWentElsewhere(t *testing.T) {
+	p, _, err := policy.New(policy.Source{Table: policy.Guarded}, policy.Config{Guardrails: policy.Guardrails{Hosts: []string{"a.test"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := &Page{Host: "a.test", Document: "1"}
+	g := New(Options{Policies: one{p}, Pages: shown{page}})
+	t.Cleanup(g.Close)
+	pixel := []byte{1}
+	var list []tool.Tool
+	for _, name := range []string{"navigate", "read", "click"} {
+		list = append(list, tool.New(tool.Spec[surveyArgs, struct{}]{Tool: tool.Tool{Name: name, Doc: "x", ReadOnly: name == "read"},
+			Run: func(_ context.Context, _ tool.Caller, a surveyArgs) (struct{}, error) {
+				if a.URL == "https://a.test/away" {
+					page.Host = "b.test"
+				} else if a.URL != "" {
+					page.Host = "a.test"
+				}
+				return struct{}{}, nil
+			}}))
+	}
+	list = append(list, tool.New(tool.Spec[surveyArgs, picture]{Tool: tool.Tool{Name: "screenshot", Doc: "x", ReadOnly: true},
+		Run: func(context.Context, tool.Caller, surveyArgs) (picture, error) { return picture{data: pixel}, nil }}))
+	o := tool.Options{Tools: list, Limits: tool.Limits{PerMinute: 1e6, Burst: 1e6, Running: 100}}
+	g.Install(&o)
+	s, err := tool.NewService(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		tool, args string
+		told, held bool
+	}{
+		{"navigate", `{"session":"s1","url":"https://a.test/"}`, false, false},
+		{"click", `{"session":"s1"}`, false, false},
+		{"navigate", `{"session":"s1","url":"https://a.test/away"}`, true, false},
+		{"read", `{"session":"s1"}`, false, false},
+		{"click", `{"session":"s1"}`, false, true},
+		{"navigate", `{"session":"s1","url":"https://a.test/"}`, false, false},
+		{"click", `{"session":"s1"}`, false, false},
+	} {
+		a := s.Invoke(t.Context(), tool.Call{Tool: step.tool, Args: json.RawMessage(step.args), Caller: tool.Caller{Principal: tenant.Principal{Tenant: tenant.Tenant{ID: "me"}}}})
+		if told := strings.Contains(a.Text, "now on b.test"); told != step.told {
+			t.Errorf("%s %s: told %v: %s", step.tool, step.args, told, a.Text)
+		}
+		if held := a.Err != nil && a.Err.Code == tool.CodeNobodyToAsk; held != step.held {
+			t.Errorf("%s %s: held up %v: %v", step.tool, step.args, held, a.Err)
+		}
+	}
+	a := s.Invoke(t.Context(), tool.Call{Tool: "screenshot", Args: json.RawMessage(`{"session":"s1"}`), Caller: tool.Caller{Principal: tenant.Principal{Tenant: tenant.Tenant{ID: "me"}}}})
+	if len(a.Images) != 1 || !strings.Contains(a.Text, pictureNote) {
+		t.Errorf("a picture: %d, %q", len(a.Images), a.Text)
+	}
+	if a := s.Invoke(t.Context(), tool.Call{Tool: "read", Args: json.RawMessage(`{"session":"s1"}`), Caller: tool.Caller{Principal: tenant.Principal{Tenant: tenant.Tenant{ID: "me"}}}}); strings.Contains(a.Text, "picture") {
+		t.Errorf("no picture: %q", a.Text)
+	}
+}
+
+// picture is a result with a picture beside it.
+type picture struct{ data []byte }
+
+// Images implements tool.Pictured.
+func (p picture) Images() []tool.Image { return []tool.Image{{MIME: "image/png", Data: p.data}} }

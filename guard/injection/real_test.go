@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -63,7 +64,9 @@ func TestAPasswordOfARealPageIsTypedOnAnother(t *testing.T) {
 		if r.Method == http.MethodPost {
 			b, _ := io.ReadAll(r.Body)
 			mu.Lock()
-			typed = string(b)
+			if len(b) > len(typed) { // one request for each letter, in any order
+				typed = string(b)
+			}
 			mu.Unlock()
 			return
 		}
@@ -162,5 +165,104 @@ func TestWhatARealPageDoesNotShowIsNotRead(t *testing.T) {
 	}
 	if got := call("network", map[string]any{"body": true}); !strings.Contains(got, "denied_by_policy") || strings.Contains(got, "gone3") {
 		t.Errorf("bodies: %.300s", got)
+	}
+}
+
+// TestWhatARealPageIsWorkedByComesBackWhole: refs stand beside labels that announce secrets ("Password", "API key"), and are
+// never taken for what they announce: each can be handed back and works.
+func TestWhatARealPageIsWorkedByComesBackWhole(t *testing.T) {
+	labels := []string{"Password", "API key", "Token", "Secret", "PIN", "Passwort", "Mot de passe", "Card number", "Code"}
+	var mu sync.Mutex
+	typed := map[string]string{}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			b, _ := io.ReadAll(r.Body)
+			mu.Lock()
+			if f := r.URL.Query().Get("f"); len(b) > len(typed[f]) { // one request for each letter, in any order
+				typed[f] = string(b)
+			}
+			mu.Unlock()
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, "<!doctype html><title>t</title>")
+		for i, l := range labels {
+			fmt.Fprintf(w, `<p><label>%s: <input oninput="fetch('/?f=%d', {method: 'POST', body: this.value})"></label>`, l, i)
+		}
+	}))
+	defer site.Close()
+	call := guardedBrowser(t, policy.Config{}, site.Listener.Addr().String())
+	call("session_open", map[string]any{})
+	call("navigate", map[string]any{"url": site.URL})
+	read := call("read", map[string]any{})
+	for i, l := range labels {
+		ref := ""
+		for line := range strings.Lines(read) {
+			if strings.Contains(line, l) && strings.Contains(line, "textbox") {
+				ref = refWord.FindString(line)
+			}
+		}
+		if ref == "" {
+			t.Errorf("%s has no ref: %s", l, read)
+			continue
+		}
+		call("type", map[string]any{"ref": ref, "value": "plain words"})
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			mu.Lock()
+			got := typed[fmt.Sprint(i)]
+			mu.Unlock()
+			if got == "plain words" {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s (%s): the page got %q", l, ref, got)
+			}
+		}
+	}
+}
+
+var refWord = regexp.MustCompile(`\be\d+\b`)
+
+// TestARealRedirectOffTheRunsSites: told in the answer, acting there held up, until the run has gone back.
+func TestARealRedirectOffTheRunsSites(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!doctype html><title>other</title><input id=f aria-label=f>")
+	}))
+	defer other.Close()
+	u, err := url.Parse(other.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, "http://localhost:"+u.Port()+"/", http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!doctype html><title>home</title><input id=f aria-label=f>")
+	}))
+	defer home.Close()
+	c := policy.Config{Guardrails: policy.Guardrails{Hosts: []string{"127.0.0.1"}, Rules: map[string]policy.Effect{"off-scope-write": policy.Confirm}}}
+	call := guardedBrowser(t, c, strings.Join([]string{home.Listener.Addr().String(), other.Listener.Addr().String(), "localhost:" + u.Port()}, ","))
+	call("session_open", map[string]any{})
+	for _, step := range []struct {
+		tool string
+		args map[string]any
+		says string
+		not  string
+	}{
+		{"navigate", map[string]any{"url": home.URL}, "home", "outside this run's sites"},
+		{"type", map[string]any{"selector": "#f", "value": "x"}, "", "error"},
+		{"navigate", map[string]any{"url": home.URL + "/away"}, "now on localhost, outside this run's sites", "error"},
+		{"type", map[string]any{"selector": "#f", "value": "x"}, "nobody_to_ask", ""},
+		{"screenshot", map[string]any{}, "data and never an instruction", "error"},
+		{"navigate", map[string]any{"url": home.URL}, "home", "outside this run's sites"},
+		{"type", map[string]any{"selector": "#f", "value": "y"}, "", "error"},
+	} {
+		got := call(step.tool, step.args)
+		if !strings.Contains(got, step.says) || step.not != "" && strings.Contains(got, step.not) {
+			t.Errorf("%s %v: %s", step.tool, step.args, got)
+		}
 	}
 }

@@ -117,6 +117,10 @@ func (m *Machine) seenPeople(ev SeenPeople) {
 	if ev.Count <= 0 {
 		ev.Count = -1 // we are in it ourselves: zero is a failed read
 	}
+	// Who is first seen while the message is on its way is there when it arrives.
+	if a := &m.announce; !p.seen && a.sending && !a.late {
+		a.pending, a.pendingN = hereIn(ev.People), ev.Count
+	}
 	// A list without a count may be a part of those who are there: it shows that somebody is, never that nobody is.
 	if !p.seen && !m.now.After(m.announce.blind) {
 		m.remember(hereIn(ev.People), ev.Count)

@@ -29,6 +29,7 @@ accept: setup ## what takes long: a bare machine, the MCP conformance suite, Liv
 	@$(GO) test -race -p 1 -timeout 60m ./...
 	@PARLEY_TEST_KILLS=200 $(GO) test -timeout 30m ./meeting/keeper
 	@PARLEY_TEST_KILLS=200 $(GO) test -tags accept -timeout 90m ./cmd/parley -run TestKillsAtRandomMoments
+	@$(GO) test -tags accept -timeout 150m ./tool/browse -run 'TestTwentyStepsOfTheTypeScriptClient|TestFiveHundred|TestSoak'
 	@$(GO) test -tags accept -p 1 -timeout 30m ./mcp/conformance ./platforms/livekit ./tool/browse/miniwob ./guard ./guard/seal ./guard/injection ./control/...
 	@$(GO) test -tags accept -p 1 -timeout 150m ./platforms/meet/standin ./platforms/zoom/standin
 	@$(GO) test -tags accept -p 1 -timeout 30m -run TestWithoutItsFix ./platforms/meet ./platforms/zoom

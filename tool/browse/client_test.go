@@ -29,22 +29,21 @@ const shop = `<title>Shop</title><h1>Shop</h1><a href=/about>About</a>
 <button onclick="window.open('/about')">Popup</button>
 <button onclick="const until = Date.now() + 3000; while (Date.now() < until);">Hang</button>`
 
-// the service as clients reach it, with a client of the library's over each transport.
-func connect(t *testing.T, transport string) (*sdk.ClientSession, *browser.Manager) {
+// serve is the service as clients reach it.
+func serve(t *testing.T) (server *mcp.Server, token string, m *browser.Manager) {
 	t.Helper()
-	m := browsertest.Manager(t, nil)
+	m = browsertest.Manager(t, nil)
 	tools, err := tool.NewService(tool.Options{Tools: browse.Tools(m), Fence: fence.Fence{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tools.Close(context.Background()) })
-	who := tenant.Tenant{ID: "me", Policy: tenant.Full}
-	token := strings.Repeat("t", 40)
+	token = strings.Repeat("t", 40)
 	registry, err := tenant.NewRegistry(tenant.Config{Tokens: []tenant.Credential{{Tenant: "me", Token: token}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := mcp.New(mcp.Options{Version: "test", Tools: tools, Auth: registry, Gone: func(id tenant.ID, owner string) { m.Gone(browser.Owner{Tenant: string(id), Client: owner}) }})
+	server, err = mcp.New(mcp.Options{Version: "test", Tools: tools, Auth: registry, Gone: func(id tenant.ID, owner string) { m.Gone(browser.Owner{Tenant: string(id), Client: owner}) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +52,29 @@ func connect(t *testing.T, transport string) (*sdk.ClientSession, *browser.Manag
 		defer cancel()
 		_ = server.Close(ctx)
 	})
+	return server, token, m
+}
+
+// serveHTTP is where a server is reached.
+func serveHTTP(t *testing.T) (endpoint, token string, m *browser.Manager) {
+	t.Helper()
+	server, token, m := serve(t)
+	web := httptest.NewServer(server.Handler())
+	t.Cleanup(web.Close)
+	return web.URL, token, m
+}
+
+// connect is a client of the library's over each transport.
+func connect(t *testing.T, transport string) (*sdk.ClientSession, *browser.Manager) {
+	t.Helper()
+	var m *browser.Manager
 	_, version, _ := strings.Cut(transport, " ")
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	var way sdk.Transport
 	if transport == "stdio" {
+		server, _, of := serve(t)
+		m = of
+		who := tenant.Tenant{ID: "me", Policy: tenant.Full}
 		inR, inW := io.Pipe()
 		outR, outW := io.Pipe()
 		go func() {
@@ -65,9 +83,9 @@ func connect(t *testing.T, transport string) (*sdk.ClientSession, *browser.Manag
 		}()
 		way = &sdk.IOTransport{Reader: outR, Writer: inW}
 	} else {
-		web := httptest.NewServer(server.Handler())
-		t.Cleanup(web.Close)
-		way = &sdk.StreamableClientTransport{Endpoint: web.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}}
+		endpoint, token, of := serveHTTP(t)
+		m = of
+		way = &sdk.StreamableClientTransport{Endpoint: endpoint + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}}
 	}
 	cs, err := client.Connect(context.Background(), way, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {

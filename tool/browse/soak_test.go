@@ -16,6 +16,7 @@ import (
 	"parley/browser"
 	"parley/browser/browsertest"
 	"parley/internal/proc"
+	"parley/tool"
 )
 
 // sample is what the process holds at one moment.
@@ -170,8 +171,18 @@ func TestFiveHundredSessionsLeaveNothing(t *testing.T) {
 	c.must("session_close", nil) // what a manager keeps for all its sessions is there from now on
 	before := take(t, 0)
 	var all []sample
+	slow := 0 // starts that a busy machine did not manage in time: they too have to leave nothing
 	for i := range cycles {
-		c.open(at)
+		for {
+			a := c.call("session_open", map[string]any{"url": at})
+			if a.Err == nil {
+				break
+			}
+			if slow++; slow > cycles/20+3 || (a.Err.Code != tool.CodeBrowserFailed && a.Err.Code != tool.CodeDeadline) {
+				t.Fatalf("cycle %d, %d slow starts: %s", i, slow, a.Text)
+			}
+			time.Sleep(5 * time.Second)
+		}
 		if i%5 == 0 {
 			c.must("click", map[string]any{"text": "Go"})
 		}
@@ -181,6 +192,7 @@ func TestFiveHundredSessionsLeaveNothing(t *testing.T) {
 		}
 	}
 	all = append(all, take(t, float64(cycles)))
+	t.Logf("%d cycles, %d slow starts", cycles, slow)
 	verdict(t, "cycle", all)
 	nothingLeft(t, before)
 }

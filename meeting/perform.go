@@ -467,6 +467,9 @@ func (p *performer) measure(s *wire.Status) {
 	if h, ok := p.ports.Hearing.(Metered); ok {
 		s.StreamedS = h.Streamed().Seconds()
 	}
+	if v, ok := p.ports.Voice.(Spender); ok {
+		s.VoiceChars = v.Spent()
+	}
 	if s.RecordingClosed || s.Deleted {
 		return
 	}

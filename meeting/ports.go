@@ -112,6 +112,11 @@ type Voice interface {
 	Prepare(ctx context.Context, u Utterance) (Spoken, error)
 }
 
+// Spender is a Voice that counts the characters it gave to a service that costs.
+type Spender interface {
+	Spent() int64
+}
+
 // Spoken is an utterance that stands ready.
 type Spoken interface {
 	// Play plays it into the virtual microphone and returns when the last sample has left the sink, when

@@ -280,7 +280,11 @@ func (a *app) openMeetings(data, level string) error {
 	if err != nil {
 		return err
 	}
-	meter := &seat.Meter{Paid: paidRecogniser, CapMin: float64(a.v.Int("PARLEY_LIVE_TRANSCRIPT_DAILY_MIN")), Usage: a.store.Usage, Meet: a.keeper, Log: a.log}
+	meter := &seat.Meter{Paid: paidRecogniser, CapMin: float64(a.v.Int("PARLEY_LIVE_TRANSCRIPT_DAILY_MIN")),
+		Usage: a.store.Usage, Meet: a.keeper, Log: a.log}
+	if a.v.String("ELEVENLABS_API_KEY") != "" {
+		meter.VoiceChars = int64(a.v.Int("PARLEY_TTS_DAILY_CHARS"))
+	}
 	counting, stop := context.WithCancel(context.Background())
 	a.sweeping.Go(func() { meter.Run(counting) })
 	a.counting = stop

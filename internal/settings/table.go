@@ -96,6 +96,8 @@ var Table = []Setting{
 		Meaning: "The model of the elevenlabs backend when neither a call nor the tenant names one."},
 	{Name: "PARLEY_ELEVENLABS_URL", Default: "https://api.elevenlabs.io", Shape: "http or https address", Check: webURL,
 		Meaning: "Where ElevenLabs is, or a service with its speech endpoint."},
+	{Name: "PARLEY_TTS_DAILY_CHARS", Default: "100000", Shape: "characters, 1 to 100000000", Check: wholeNumber(1, 100_000_000),
+		Meaning: "Characters that a tenant may give to a voice that costs each day (UTC); the local voice speaks for the rest of it. A hundred thousand are some two hours."},
 	{Name: "PARLEY_SPEECH_SETTINGS", Shape: "name=value; name=value; … (the names of speech_settings_get)",
 		Meaning: "What holds for tenants that have not set it themselves: how turns are held, who may interrupt, acknowledgements, drafts."},
 

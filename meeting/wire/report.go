@@ -280,8 +280,9 @@ type Status struct {
 	Transcript string      `json:"live_transcript"` // off, starting, on, stopped, failed
 	Segments   int64       `json:"segments,omitempty"`
 	LagMS      int64       `json:"final_lag_ms,omitempty"`
-	StreamedS  float64     `json:"streamed_s,omitempty"` // sound given to recognisers
-	SilenceMS  int64       `json:"silence_ms,omitempty"` // the pause that ends a segment
+	StreamedS  float64     `json:"streamed_s,omitempty"`  // sound given to recognisers
+	VoiceChars int64       `json:"voice_chars,omitempty"` // characters given to a voice that costs
+	SilenceMS  int64       `json:"silence_ms,omitempty"`  // the pause that ends a segment
 	People     *People     `json:"people,omitempty"`
 	Speakers   string      `json:"speaker_labels,omitempty"` // seen, none-seen
 	Microphone string      `json:"microphone"`

@@ -112,6 +112,8 @@ type Speech struct {
 	// Keys are what the services of other backends are shown, by name. The start message is the only place where they are
 	// outside of the service, and it is kept nowhere.
 	Keys map[string]string `json:"keys,omitempty"`
+	// Allow is how many characters a backend that costs may still be given, by name; one that is not named costs nothing.
+	Allow map[string]int64 `json:"allow,omitempty"`
 }
 
 // Profile is a browser profile that the service has locked; the locked descriptor is inherited.

@@ -34,21 +34,27 @@ type Meter struct {
 	Paid func(engine string) bool
 	// CapMin is how many minutes a tenant may have each day.
 	CapMin float64
-	Usage  Usage
-	Meet   Attended
-	Log    *slog.Logger
+	// VoiceChars is how many characters a tenant may give to a voice that costs each day; 0: there is no such voice.
+	VoiceChars int64
+	Usage      Usage
+	Meet       Attended
+	Log        *slog.Logger
 
 	mu      sync.Mutex
 	counted map[string]float64    // minutes, by meeting
+	voiced  map[string]int64      // characters, by meeting
 	today   map[tenant.ID]float64 // as of the last count
 }
 
 // usedMinutes is what they are counted as.
 const usedMinutes = "live-transcript-minutes"
 
+// usedChars is what a voice that costs is counted as.
+const usedChars = "voice-characters"
+
 // Run counts until ctx ends. It returns at once where nothing costs.
 func (m *Meter) Run(ctx context.Context) {
-	if !m.Paid(engine) {
+	if !m.Paid(engine) && m.VoiceChars == 0 {
 		return
 	}
 	tick := time.NewTicker(meterEvery)
@@ -68,11 +74,18 @@ func (m *Meter) Count(ctx context.Context, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.counted == nil {
-		m.counted, m.today = map[string]float64{}, map[tenant.ID]float64{}
+		m.counted, m.voiced, m.today = map[string]float64{}, map[string]int64{}, map[tenant.ID]float64{}
 	}
 	alive := map[string]bool{}
 	for _, st := range m.Meet.Attending(ctx) {
 		alive[st.ID] = true
+		if delta := st.VoiceChars - m.voiced[st.ID]; delta > 0 {
+			if _, err := m.Usage.Add(ctx, st.Tenant, usedChars, now, float64(delta)); err != nil {
+				m.Log.Error("characters of a voice were not counted", "err", err) // they are with the next count
+			} else {
+				m.voiced[st.ID] = st.VoiceChars
+			}
+		}
 		minutes := st.StreamedS / 60
 		if delta := minutes - m.counted[st.ID]; delta > 0 && m.Paid(engine) {
 			sum, err := m.Usage.Add(ctx, st.Tenant, usedMinutes, now, delta)
@@ -91,6 +104,20 @@ func (m *Meter) Count(ctx context.Context, now time.Time) {
 			delete(m.counted, id)
 		}
 	}
+	for id := range m.voiced {
+		if !alive[id] {
+			delete(m.voiced, id)
+		}
+	}
+}
+
+// VoiceLeft is how many characters a tenant may still give to a voice that costs today.
+func (m *Meter) VoiceLeft(ctx context.Context, t tenant.ID, now time.Time) (int64, error) {
+	used, err := m.Usage.Today(ctx, t, usedChars, now)
+	if err != nil {
+		return 0, fmt.Errorf("what was used today cannot be read: %w", err)
+	}
+	return max(m.VoiceChars-int64(used), 0), nil
 }
 
 // May says whether a tenant has minutes left; the error is for a person.

@@ -84,3 +84,29 @@ func TestWhatCostsNothingIsNotCounted(t *testing.T) {
 		t.Errorf("%v minutes, stopped %v", used, meet.stopped)
 	}
 }
+
+func TestTheVoiceInTheCloudHasItsDaysCharacters(t *testing.T) {
+	s, err := store.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	meet := &attended{meetings: []keeper.Status{{ID: "m1", Tenant: "me", Status: wire.Status{VoiceChars: 700}}, {ID: "m2", Tenant: "you", Status: wire.Status{VoiceChars: 10}}}}
+	m := &Meter{Paid: func(string) bool { return false }, VoiceChars: 1000, Usage: s.Usage, Meet: meet, Log: slog.New(slog.DiscardHandler)}
+	m.Count(t.Context(), now)
+	m.Count(t.Context(), now) // nothing is counted twice
+	meet.meetings[0].VoiceChars = 1200
+	for want, at := range map[int64]time.Time{300: now, 1000: now.Add(24 * time.Hour)} {
+		if left, err := m.VoiceLeft(t.Context(), "me", at); err != nil || left != want {
+			t.Errorf("%d left, want %d: %v", left, want, err)
+		}
+	}
+	m.Count(t.Context(), now)
+	if left, err := m.VoiceLeft(t.Context(), "me", now); err != nil || left != 0 {
+		t.Errorf("over the cap %d are left: %v", left, err)
+	}
+	if left, err := m.VoiceLeft(t.Context(), "you", now); err != nil || left != 990 {
+		t.Errorf("the other tenant has %d left: %v", left, err)
+	}
+}

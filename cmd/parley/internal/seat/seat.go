@@ -159,6 +159,13 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 	if start.Extra, err = station.Carry(link); err != nil {
 		return tool.Status{}, tool.Fail(tool.CodeInternal).Because(err)
 	}
+	if len(start.Speech.Keys) > 0 && s.o.Meter != nil {
+		left, err := s.o.Meter.VoiceLeft(ctx, by.Tenant.ID, time.Now())
+		if err != nil {
+			return tool.Status{}, tool.Fail(tool.CodeStore).Because(err)
+		}
+		start.Speech.Allow = map[string]int64{settings.BackendElevenLabs: left}
+	}
 	start.Speech.Lang = a.Lang
 	if a.VADSilence != nil {
 		start.Speech.SilenceMS = int64(*a.VADSilence * 1000)

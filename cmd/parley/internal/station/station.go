@@ -151,7 +151,7 @@ func (s *station) voice() (*voice, error) {
 			return nil, err
 		}
 		s.cloud = e
-		v.others[settings.BackendElevenLabs] = e
+		v.others[settings.BackendElevenLabs] = &allowance{Synthesizer: e, instead: v.others[settings.BackendLocal], log: s.log, left: sp.Allow[settings.BackendElevenLabs]}
 	}
 	v.synth = v.others[v.backend]
 	return v, nil

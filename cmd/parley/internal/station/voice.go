@@ -432,8 +432,9 @@ func cutAfter(text string, n int) (before, after string) {
 }
 
 var (
-	_ meeting.Voice  = (*voice)(nil)
-	_ meeting.Warmer = (*voice)(nil)
-	_ meeting.Spoken = (*spoken)(nil)
-	_ meeting.Maker  = (*spoken)(nil)
+	_ meeting.Voice   = (*voice)(nil)
+	_ meeting.Warmer  = (*voice)(nil)
+	_ meeting.Spender = (*voice)(nil)
+	_ meeting.Spoken  = (*spoken)(nil)
+	_ meeting.Maker   = (*spoken)(nil)
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 
 	"parley/browser"
+	"parley/browser/chromium"
 	"parley/control/tabs"
 )
 
@@ -107,6 +108,9 @@ func (b *Browser) look(ctx context.Context) ([]*view, error) {
 		case <-s.Done(): // it ended meanwhile
 			continue
 		default:
+		}
+		if errors.Is(err, chromium.ErrGone) { // its browser did, and it is about to
+			continue
 		}
 		if err != nil {
 			return nil, err

@@ -142,7 +142,7 @@ func (r *rig) eval(id, js string) string {
 	if err := x.with(id, "", func(t *tab) { session = t.session }); err != nil {
 		r.t.Fatal(err)
 	}
-	v, err := proto.RuntimeEvaluate{Expression: js, ReturnByValue: true, AwaitPromise: true}.Call(x.b.Bind(r.ctx, session))
+	v, err := proto.RuntimeEvaluate{Expression: js, ReturnByValue: true, AwaitPromise: true, UserGesture: true}.Call(x.b.Bind(r.ctx, session))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -345,7 +345,7 @@ func permits(hosts ...string) func(string) bool {
 // address lifts it; service workers belong to no tab and never run.
 func TestATabStaysBound(t *testing.T) {
 	r := start(t)
-	for _, u := range []string{"https://evil.example/img.png", "https://evil.example/frame", "https://evil.example/popup", "https://evil.example/", "https://page.example/ok"} {
+	for _, u := range []string{"https://evil.example/img.png", "https://evil.example/frame", "https://evil.example/popup", "https://evil.example/quiet", "https://evil.example/link", "https://evil.example/", "https://page.example/ok"} {
 		r.serve(u, "x")
 	}
 	r.mu.Lock()
@@ -357,7 +357,8 @@ func TestATabStaysBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.eval(id, `new Image().src="https://evil.example/img.png"; const f=document.createElement("iframe"); f.src="https://evil.example/frame"; document.body.append(f); fetch("https://evil.example/fetch").catch(()=>0);
-		new Worker("/worker.js"); navigator.sendBeacon("https://evil.example/beacon"); window.open("https://evil.example/popup"); fetch("/ok"); try { new WebSocket("wss://evil.example/ws") } catch {} ; 'x'`)
+		new Worker("/worker.js"); navigator.sendBeacon("https://evil.example/beacon"); window.open("https://evil.example/popup"); window.open("https://evil.example/quiet", "_blank", "noopener");
+		const a = document.createElement("a"); a.href = "https://evil.example/link"; a.target = "_blank"; a.rel = "noopener noreferrer"; document.body.append(a); a.click(); fetch("/ok"); try { new WebSocket("wss://evil.example/ws") } catch {} ; 'x'`)
 	r.eventually("what is permitted", func() bool { return r.asked("https://page.example/ok") })
 	r.eventually("refusals", func() bool { return r.b.Refused() >= 5 })
 	if _, err := r.b.Go(r.ctx, id, r.tab(id).Document, tabs.Move{URL: "https://page.example/away"}); err == nil && r.tab(id).Host() == "evil.example" {

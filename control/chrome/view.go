@@ -121,13 +121,14 @@ func (x *view) take(ctx context.Context, target proto.TargetTargetID) (*tab, err
 func (x *view) leave() {
 	x.stop()
 	x.mu.Lock()
-	all := x.tabs
+	var stops []func()
+	for _, t := range x.tabs {
+		stops = append(stops, t.stops...)
+	}
 	x.tabs, x.frames = nil, map[proto.TargetSessionID]*tab{}
 	x.mu.Unlock()
-	for _, t := range all {
-		for _, stop := range t.stops {
-			stop()
-		}
+	for _, stop := range stops {
+		stop()
 	}
 	x.post("", proto.TargetDetachFromTarget{SessionID: x.root})
 }
@@ -208,9 +209,9 @@ func (x *view) attached(a *proto.TargetAttachedToTarget) {
 	x.tabs = append(x.tabs, t)
 	x.frames[t.session] = t
 	held, bound := t.held, t.limit != nil
+	t.stops = append(t.stops, x.b.Listen(t.session, func(e *cdp.Event) { x.page(t, t.session, e) })) // it takes no lock of ours
 	x.change()
 	x.mu.Unlock()
-	t.stops = append(t.stops, x.b.Listen(t.session, func(e *cdp.Event) { x.page(t, t.session, e) }))
 	x.setup(t.session, held, bound)
 	close(t.ready)
 }
@@ -296,9 +297,10 @@ func (x *view) ended(id proto.TargetTargetID) {
 			delete(x.frames, s)
 		}
 	}
+	stops := t.stops
 	x.change()
 	x.mu.Unlock()
-	for _, stop := range t.stops {
+	for _, stop := range stops {
 		stop()
 	}
 }

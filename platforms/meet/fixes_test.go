@@ -20,7 +20,6 @@ var fixes = []platformtest.Fix{
 	{Scenario: "credentials", Off: []string{"sign account-trouble"}},
 	{Scenario: "sign-in-wall", Off: []string{"sign sign-in", "sign sign-in-address", "sign sign-in-account"}},
 	{Scenario: "event-page", Off: []string{"sign variant"}},
-	{Scenario: "host-is-not-there", Off: []string{"sign host-not-there"}},
 	{Scenario: "german-lobby", Off: []string{"sign asking/de"}},
 	{Scenario: "german-refused", Off: []string{"sign refused/de"}},
 	{Scenario: "italian-lobby", Off: []string{"sign asking/it"}},

@@ -92,7 +92,7 @@ func FixesHold(t *testing.T, table *sign.Table, k standin.Kind, fixes []Fix) {
 }
 
 // fixTime is how long a scenario may take here: it is played with its fix first, so that it is known to be enough.
-const fixTime = 25_000
+const fixTime = 40_000
 
 // FixesMatter draws n fixes at random and plays each one's scenario with it, which must go right, and without it, which must
 // not: a scenario that goes right either way shows nothing. PARLEY_TEST_SEED repeats a draw, PARLEY_TEST_SEEDS says how many.

@@ -15,7 +15,7 @@ var fixes = []platformtest.Fix{
 	{Scenario: "removed", Off: []string{"sign removed", "sign removed-line"}},
 	{Scenario: "ended-for-all", Off: []string{"sign ended", "sign ended-line"}},
 	{Scenario: "free-meeting-ended", Off: []string{"sign ended", "sign ended-line"}},
-	{Scenario: "passcode-wrong", Off: []string{"sign passcode-wrong", "target passcode-error"}},
+	{Scenario: "passcode-wrong", Off: []string{"sign passcode-wrong", "target passcode-error", "target passcode"}},
 	{Scenario: "bot-wall", Off: []string{"sign bot-wall"}},
 	{Scenario: "bot-wall-before-the-door", Off: []string{"sign bot-wall"}},
 	{Scenario: "sign-in-text", Off: []string{"sign sign-in"}},

@@ -119,10 +119,15 @@ func (h *host) grant(paths ...string) {
 
 func (h *host) close() { h.gone(); h.s.Close() }
 
-// send sends a request and gives what was written by then.
-func (h *host) send(method, params string) []string {
+// ask sends a request. What is written of it, now or later, written gives.
+func (h *host) ask(method, params string) {
 	h.next++
 	h.s.Receive(json.RawMessage(fmt.Sprint(h.next)), method, json.RawMessage(params))
+}
+
+// send sends a request that is answered at once, and gives what was written by then.
+func (h *host) send(method, params string) []string {
+	h.ask(method, params)
 	return h.written()
 }
 
@@ -170,7 +175,7 @@ func TestAHostThatFloodsAHungMeetingWithPublishes(t *testing.T) {
 			t.Fatalf("%d answers, the first %q", len(out), out[0])
 		}
 		// Another meeting on the same connection is not held up.
-		h.send("channels/publish", publishTo("m2", "Here."))
+		h.ask("channels/publish", publishTo("m2", "Here."))
 		synctest.Wait()
 		if out := h.written(); len(out) != 1 || !strings.Contains(out[0], `"delivered":true`) {
 			t.Fatal(out)
@@ -198,10 +203,10 @@ func TestAHostThatFloodsChunks(t *testing.T) {
 		defer h.close()
 		piece := strings.Repeat("word ", 200)
 		for i := range 10000 { // 10 MB of one stream
-			h.send("channels/outgoing/chunk", fmt.Sprintf(`{"channelId":"parley:meeting:m1","inferenceId":"a","index":%d,"delta":%q}`, i, piece))
+			h.ask("channels/outgoing/chunk", fmt.Sprintf(`{"channelId":"parley:meeting:m1","inferenceId":"a","index":%d,"delta":%q}`, i, piece))
 		}
 		for i := range 10000 { // and many streams
-			h.send("channels/outgoing/chunk", fmt.Sprintf(`{"channelId":"parley:meeting:m1","inferenceId":"s%d","index":1,"delta":"x"}`, i))
+			h.ask("channels/outgoing/chunk", fmt.Sprintf(`{"channelId":"parley:meeting:m1","inferenceId":"s%d","index":1,"delta":"x"}`, i))
 		}
 		waiting, known := 0, 0
 		for _, g := range b.guests {
@@ -221,7 +226,7 @@ func TestAHostThatFloodsChunks(t *testing.T) {
 		close(m.hang)
 		synctest.Wait()
 		h.written()
-		h.send("channels/publish", publishTo("m1", "At last."))
+		h.ask("channels/publish", publishTo("m1", "At last."))
 		synctest.Wait()
 		if out := h.written(); len(out) != 1 || !strings.Contains(out[0], `"delivered":true`) {
 			t.Fatal(out)
@@ -243,7 +248,7 @@ func TestNothingOfAStreamFollowsALostPiece(t *testing.T) {
 		defer b.Close()
 		defer h.close()
 		chunk := func(stream string, i int, delta string) {
-			h.send("channels/outgoing/chunk", fmt.Sprintf(`{"channelId":"parley:meeting:m1","inferenceId":%q,"index":%d,"delta":%q}`, stream, i, delta))
+			h.ask("channels/outgoing/chunk", fmt.Sprintf(`{"channelId":"parley:meeting:m1","inferenceId":%q,"index":%d,"delta":%q}`, stream, i, delta))
 		}
 		chunk("a", 1, "x")
 		synctest.Wait() // the first is with the meeting
@@ -251,7 +256,7 @@ func TestNothingOfAStreamFollowsALostPiece(t *testing.T) {
 		chunk("a", 2, "again")
 		chunk("a", 3, strings.Repeat("y", laneDelta+1))
 		chunk("a", 4, "never")
-		h.send("channels/outgoing/complete", `{"channelId":"parley:meeting:m1","inferenceId":"a"}`)
+		h.ask("channels/outgoing/complete", `{"channelId":"parley:meeting:m1","inferenceId":"a"}`)
 		close(m.hang)
 		synctest.Wait()
 		if got := fmt.Sprint(m.did1()); got != "[m1 chunk 1:a 1 m1 chunk 1:a 2 m1 complete 1:a false]" {
@@ -391,7 +396,7 @@ func TestAMeetingThatEndsAnswersWhatWaits(t *testing.T) {
 		defer b.Close()
 		defer h.close()
 		for i := range 3 {
-			h.send("channels/publish", publishTo("m1", fmt.Sprint("Text ", i)))
+			h.ask("channels/publish", publishTo("m1", fmt.Sprint("Text ", i)))
 			synctest.Wait()
 		}
 		b.End(channel.ID("m1"), channel.ReasonEnded, false)
@@ -415,14 +420,14 @@ func TestAMeetingThatTheServiceLostAnswersAsEnded(t *testing.T) {
 		b, h := opened(t, m, "m1")
 		defer b.Close()
 		defer h.close()
-		h.send("channels/publish", publishTo("m1", "Hello."))
+		h.ask("channels/publish", publishTo("m1", "Hello."))
 		synctest.Wait()
 		if out := h.written(); len(out) != 1 || !strings.Contains(out[0], `"delivered":false,"reason":"meeting-ended"`) {
 			t.Error(out)
 		}
 		// A receipt that contradicts itself would leave a host in doubt.
 		m.err, m.receipt = nil, channel.Receipt{Reason: "x", MessageID: "say-9"}
-		h.send("channels/publish", publishTo("m1", "Hello."))
+		h.ask("channels/publish", publishTo("m1", "Hello."))
 		synctest.Wait()
 		if out := h.written(); len(out) != 1 || strings.Contains(out[0], "say-9") {
 			t.Error(out)
@@ -471,8 +476,8 @@ func TestManyConnectionsComeAndGo(t *testing.T) {
 					h.take(k, channel.ID(name))
 				}
 				b.Tell(channel.Message{ID: "a", Channel: channel.ID(name)})
-				h.send("channels/outgoing/chunk", fmt.Sprintf(`{"channelId":"parley:meeting:%s","inferenceId":"a","index":1,"delta":"x"}`, name))
-				h.send("channels/publish", publishTo(name, "Hello."))
+				h.ask("channels/outgoing/chunk", fmt.Sprintf(`{"channelId":"parley:meeting:%s","inferenceId":"a","index":1,"delta":"x"}`, name))
+				h.ask("channels/publish", publishTo(name, "Hello."))
 				b.End(channel.ID(name), channel.ReasonEnded, j%2 == 0)
 				h.close()
 			}

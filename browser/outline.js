@@ -505,6 +505,7 @@
 		out.first = first;
 		out.next = next;
 		out.title = clean(document.title).trim();
+		out.pdf = document.contentType === 'application/pdf';
 		return out;
 	};
 	const fold = (s) => { s = clean(s); return (ODD.test(s) ? s.normalize('NFKC') : s).toLowerCase(); };

@@ -54,6 +54,7 @@ type outlined struct {
 	Long     int    `json:"long"`
 	Canvases int    `json:"canvases"`
 	Matches  int    `json:"matches"`
+	PDF      bool   `json:"pdf"`
 	Virtual  []struct {
 		Ref   string `json:"ref"`
 		Shown int    `json:"shown"`
@@ -204,6 +205,9 @@ func (w *writer) write(ctx context.Context, f *Frame, got *outlined, level int) 
 		w.s.Notes = append(w.s.Notes, "the document is so large that reading it was ended after 3 s: read parts of it by ref or selector, or search with find")
 	case "nodes", "text":
 		w.s.Notes = append(w.s.Notes, "the document is too large to be read as a whole, so that its end is missing: read parts of it by ref or selector, or search with find")
+	}
+	if got.PDF {
+		w.s.Notes = append(w.s.Notes, "this is a PDF in the browser's own viewer, which cannot be read as text: screenshot shows what is in view")
 	}
 	if got.Deep {
 		w.s.Notes = append(w.s.Notes, "what is nested more than 400 deep is left out")

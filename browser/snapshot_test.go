@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -259,6 +260,19 @@ func TestAnEmptyPictureOfAPageIsNamed(t *testing.T) {
 	}
 	browsertest.Go(t, s, at+"/empty")
 	if snap := snapshot(t, s, browser.ReadOptions{}); !strings.Contains(fmt.Sprint(snap.Notes), "shows no text") {
+		t.Errorf("%q %q", snap.Lines, snap.Notes)
+	}
+}
+
+// A PDF opens in the viewer, and nobody says that there is nothing to read (51).
+func TestAPDFInTheViewerIsNamed(t *testing.T) {
+	at := browsertest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/pdf")
+		fmt.Fprint(w, "%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj\ntrailer<</Root 1 0 R>>\n")
+	}))
+	s := browsertest.Open(t)
+	browsertest.Go(t, s, at)
+	if snap := snapshot(t, s, browser.ReadOptions{}); !strings.Contains(fmt.Sprint(snap.Notes), "this is a PDF") {
 		t.Errorf("%q %q", snap.Lines, snap.Notes)
 	}
 }

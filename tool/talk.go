@@ -32,7 +32,7 @@ func TalkTable(c channel.Meetings) []Tool {
 			Tool: Tool{
 				Name: "meeting_draft", Title: "Prepare an answer", Idempotent: true, Needs: tenant.Meeting, OpenWorld: true,
 				Doc: "Prepare your answer while somebody still speaks. With ready: true its first sentence is said the moment their turn ends, unless they added more than a few words or a \"not\" or \"but\". " +
-					"The turn says what became of it (draft: spoken, dropped, none); after spoken, say only what follows.",
+					"The turn says what became of it (draft: spoken, dropped, none); after spoken, meeting_speak with turn_seq leaves it out.",
 				Errors: []Code{CodeMeetingNotFound, CodeMeetingElsewhere},
 			},
 			Run: func(ctx context.Context, by Caller, a DraftArgs) (Drafted, error) {

@@ -1,7 +1,6 @@
 package choke
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -10,6 +9,9 @@ import (
 	"parley/tenant"
 	"parley/tool"
 )
+
+// controlTransport is the control endpoint's name among the transports.
+const controlTransport = "control"
 
 // surveys are the mapping runs of tenants whose sessions only look at one site, one for each session.
 type surveys struct {
@@ -35,7 +37,12 @@ func (g *Guard) survey(r tool.Request, at target, args policy.Args) (tool.Decisi
 	if !ok || policy.Safety(r.Tool.Name) {
 		return tool.Decision{}, false
 	}
-	err := g.surveyed(who, task, r.Tool.Name, at, args)
+	var err error
+	if r.Caller.Transport == controlTransport { // its actions name tabs of all sessions, of which no run is kept
+		err = &mapping.Error{Code: mapping.ReadOnly, Text: "whoever only looks at one site has no actions of the control endpoint"}
+	} else {
+		err = g.surveyed(who, task, r.Tool.Name, at, args)
+	}
 	if err == nil {
 		return tool.Decision{}, false
 	}
@@ -58,16 +65,12 @@ func (g *Guard) surveyed(who tenant.ID, task mapping.Task, action string, at tar
 	if g.o.Pages != nil && at.Session != "" {
 		page, alive = g.o.Pages.Page(who, at.Session, "")
 	}
-	if !alive { // whatever it is, it must be one of those that look; what it aims at is the tool's to miss
+	if !alive { // whatever it is, it must be one of those that look, on the site; that there is no session is the tool's to say
 		run, err := mapping.New(task.Start, call.Tab, task.Limits)
 		if err != nil {
 			return err
 		}
-		var no *mapping.Error
-		if err := run.Gate(call); errors.As(err, &no) && no.Code == mapping.ReadOnly {
-			return no
-		}
-		return nil
+		return run.Gate(call)
 	}
 	g.surveys.mu.Lock()
 	defer g.surveys.mu.Unlock()

@@ -53,7 +53,11 @@ func surveyor(t *testing.T, limits mapping.Limits, page *Page, now func() time.T
 		t.Fatal(err)
 	}
 	return func(name, args string) string {
-		a := s.Invoke(t.Context(), tool.Call{Tool: name, Args: json.RawMessage(args), Caller: tool.Caller{Principal: tenant.Principal{Tenant: tenant.Tenant{ID: "me", Policy: tenant.Full, Grants: []tenant.Grant{tenant.Meeting}}}}})
+		transport := "stdio"
+		if rest, ok := strings.CutPrefix(name, "control "); ok {
+			name, transport = rest, "control"
+		}
+		a := s.Invoke(t.Context(), tool.Call{Tool: name, Args: json.RawMessage(args), Caller: tool.Caller{Transport: transport, Principal: tenant.Principal{Tenant: tenant.Tenant{ID: "me", Policy: tenant.Full, Grants: []tenant.Grant{tenant.Meeting}}}}})
 		if a.Err == nil {
 			return ""
 		}
@@ -82,6 +86,9 @@ func TestATenantThatOnlyMaps(t *testing.T) {
 		{"opens", nil, "session_open", `{}`, ""},
 		{"with a profile", nil, "session_open", `{"profile":"work"}`, mapping.ReadOnly},
 		{"acts without a session", nil, "click", `{}`, mapping.ReadOnly},
+		{"goes elsewhere without a session", nil, "navigate", `{"url":"https://b.test/"}`, mapping.OffSite},
+		{"goes elsewhere in a session that is none", nil, "navigate", `{"session":"s9","url":"https://b.test/"}`, mapping.OffSite},
+		{"reads without a session", nil, "read", `{}`, ""},
 		{"joins a meeting", nil, "meeting_join", `{"url":"https://a.test/room/x"}`, mapping.ReadOnly},
 		{"leaves one: an act that protects people", nil, "meeting_leave", `{}`, ""},
 		{"reads before it is there", nil, "read", `{"session":"s1"}`, mapping.OffSite},
@@ -115,6 +122,9 @@ func TestATenantThatOnlyMaps(t *testing.T) {
 		if got := do(step.name, step.args); got != step.want {
 			t.Errorf("%s: %q, want %q", step.what, got, step.want)
 		}
+	}
+	if got := do("control read", `{}`); got != mapping.ReadOnly {
+		t.Errorf("by the control endpoint: %q", got)
 	}
 	clicks := surveyor(t, mapping.Limits{Clicks: true}, &Page{URL: "https://a.test/", Host: "a.test", Tab: "t1"}, nil)
 	if got := clicks("click", `{"session":"s1"}`); got != "" {

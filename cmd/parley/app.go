@@ -283,7 +283,11 @@ func (a *app) openMeetings(data, level string) error {
 	}
 	meter := &seat.Meter{Paid: paidRecogniser, CapMin: float64(a.v.Int("PARLEY_LIVE_TRANSCRIPT_DAILY_MIN")),
 		Usage: a.store.Usage, Meet: a.keeper, Log: a.log}
-	if a.v.String("ELEVENLABS_API_KEY") != "" {
+	key, warning := cloudKey(a.v, os.Getenv("GODEBUG"))
+	if warning != "" {
+		a.log.Warn(warning)
+	}
+	if key != "" {
 		meter.VoiceChars = int64(a.v.Int("PARLEY_TTS_DAILY_CHARS"))
 	}
 	counting, stop := context.WithCancel(context.Background())
@@ -297,7 +301,7 @@ func (a *app) openMeetings(data, level string) error {
 		OnAnnounceFailure: a.v.String("PARLEY_ON_ANNOUNCE_FAILURE"), ConsentGate: a.v.String("PARLEY_CONSENT_GATE"),
 		AnnounceLangs: strings.FieldsFunc(a.v.String("PARLEY_ANNOUNCE_LANGS"), func(r rune) bool { return r == ',' || r == ' ' }), Captions: a.v.Bool("PARLEY_PLATFORM_CAPTIONS"),
 		Speech: speechStore(data), SpeechEnv: fallbacks, TTSURL: a.v.String("PARLEY_TTS_URL"),
-		ElevenLabs: a.v.String("ELEVENLABS_API_KEY"), ElevenLabsURL: a.v.String("PARLEY_ELEVENLABS_URL"), AudioFile: a.audioFile, NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
+		ElevenLabs: key, ElevenLabsURL: a.v.String("PARLEY_ELEVENLABS_URL"), AudioFile: a.audioFile, NoTracks: !a.v.Bool("PARLEY_TRACK_TAPS"), Account: account, Sandbox: sandbox, Chromium: a.v.String("PARLEY_CHROMIUM"),
 		Profiles: a.browsers,
 	})
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"parley/internal/settings"
 	speechsettings "parley/speech/settings"
@@ -24,6 +25,16 @@ func speechEnv(v *settings.Values) (map[string]string, error) {
 		values[s.Name] = v.String(s.Env)
 	}
 	return values, nil
+}
+
+// cloudKey is the key to the voice in the cloud. While Go itself writes the headers of requests to standard error there is
+// none: it would stand among them.
+func cloudKey(v *settings.Values, debug string) (key, warning string) {
+	key = v.String("ELEVENLABS_API_KEY")
+	if key != "" && strings.Contains(debug, "http2debug") {
+		return "", "ELEVENLABS_API_KEY is not used while GODEBUG has http2debug, which would write it to the log"
+	}
+	return key, ""
 }
 
 // paidRecogniser says whose minutes cost. The local one's do not, and there is no other one yet.

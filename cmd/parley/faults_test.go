@@ -31,7 +31,7 @@ func TestFaultsOfAConversation(t *testing.T) {
 	if err := os.Symlink(need.Models(t), models); err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseFor(t, 8*time.Minute, "PARLEY_TTS_URL="+service.URL, "PARLEY_MODELS="+models)
+	h := newHouseFor(t, 12*time.Minute, "PARLEY_TTS_URL="+service.URL, "PARLEY_MODELS="+models)
 	quick, deaf := h.overWebSocket(), h.overWebSocket()
 	link := h.room.Link(room.NewID())
 	ada := h.listener(link, adaName)
@@ -53,7 +53,7 @@ func TestFaultsOfAConversation(t *testing.T) {
 				t.Errorf("after %s: %+v", what, r)
 			}
 		})
-		h.eventually(time.Minute, "we fall silent", func() bool { return !h.status(id).Speaking })
+		h.eventually(2*time.Minute, "we fall silent", func() bool { return !h.status(id).Speaking })
 	}
 
 	t.Run("a publish of ten thousand characters", func(t *testing.T) {

@@ -53,7 +53,7 @@ func (h *house) hears(l *listener, what string, do func()) {
 	before := l.loud
 	l.mu.Unlock()
 	do()
-	h.eventually(time.Minute, what, func() bool {
+	h.eventually(2*time.Minute, what, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.loud > before+4000
@@ -105,7 +105,7 @@ func (c *tools) turn(g *guest.Guest, clip guest.Clip, while func(tool.Event)) to
 // answer leaves that out, and a draft that cannot be said is dropped with the reason.
 func TestATalkByToolsAlone(t *testing.T) {
 	need.Real(t)
-	h := newHouseFor(t, 8*time.Minute)
+	h := newHouseFor(t, 12*time.Minute)
 	link := h.room.Link(room.NewID())
 	ada := h.listener(link, adaName)
 	c := &tools{house: h, id: h.attend(link, nil)}
@@ -186,14 +186,14 @@ func TestATalkByToolsAlone(t *testing.T) {
 // quiet waits until nothing of ours is said.
 func (c *tools) quiet() {
 	c.t.Helper()
-	c.eventually(time.Minute, "we fall silent", func() bool { return !c.status(c.id).Speaking })
+	c.eventually(2*time.Minute, "we fall silent", func() bool { return !c.status(c.id).Speaking })
 }
 
 // One meeting, two hosts of the tenant: over a WebSocket and through the bridge. Each gets the channel, the turn while it is
 // being said, and the whole of it; what either publishes is heard; with the meeting the channel goes.
 func TestAMeetingIsAChannelOfEveryHost(t *testing.T) {
 	need.Real(t)
-	h := newHouseFor(t, 8*time.Minute)
+	h := newHouseFor(t, 12*time.Minute)
 	h.call("speech_settings_set", map[string]any{"agent_partials": true, "agent_partials_interval_s": 0.5}, nil)
 	token, err := tenant.ReadLocalToken(h.data)
 	if err != nil {
@@ -235,7 +235,7 @@ func TestAMeetingIsAChannelOfEveryHost(t *testing.T) {
 				t.Errorf("%s: %+v", name, r)
 			}
 		})
-		h.eventually(time.Minute, "we fall silent", func() bool { return !h.status(id).Speaking })
+		h.eventually(2*time.Minute, "we fall silent", func() bool { return !h.status(id).Speaking })
 	}
 	h.call("meeting_leave", map[string]any{"meeting_id": id}, nil)
 	for name, host := range hosts {
@@ -288,7 +288,7 @@ func (h *host) check(name, channel, meeting string) (partials int) {
 // A host that starts the service itself has its meeting as a channel over standard input and output.
 func TestAMeetingIsAChannelOverStdio(t *testing.T) {
 	need.Real(t)
-	h := newHouseFor(t, 8*time.Minute)
+	h := newHouseFor(t, 12*time.Minute)
 	own := h.overStdio("stdio", "PARLEY_DATA="+filepath.Join(t.TempDir(), "data"), "PARLEY_MODELS="+need.Models(t), "PARLEY_CONFIG=/dev/null", "PARLEY_LOG_LEVEL=error")
 	link := h.room.Link(room.NewID())
 	ada := h.listener(link, adaName)

@@ -365,20 +365,22 @@ func labelled(s string) locate.Locator {
 
 // work is act for tools that work one element.
 func (s *Service) work(ctx context.Context, c tool.Caller, on On, changes bool, did string, f func(ctx context.Context, p *browser.Page) (act.Done, error)) (Worked, error) {
-	var w Worked
-	var err error
-	w.Acted, err = s.act(ctx, c, on, browser.ActOptions{Changes: changes}, func(ctx context.Context, p *browser.Page) (string, error) {
-		d, err := f(ctx, p)
+	var d act.Done
+	acted, err := s.act(ctx, c, on, browser.ActOptions{Changes: changes}, func(ctx context.Context, p *browser.Page) (string, error) {
+		done, err := f(ctx, p)
 		if err != nil {
 			return "", elementFail(err)
 		}
-		w.Uncertain, w.Value, w.Options = d.Uncertain, d.Value, d.Options
-		if d.Note != "" {
-			return did + " (" + d.Note + ")", nil
+		d = done
+		if done.Note != "" {
+			return did + " (" + done.Note + ")", nil
 		}
 		return did, nil
 	})
-	return w, err
+	if err != nil {
+		return Worked{Acted: acted}, err
+	}
+	return Worked{Acted: acted, Uncertain: d.Uncertain, Value: d.Value, Options: d.Options}, nil
 }
 
 // elementFail gives an error of the catalogue for one of finding and acting. Others pass.
@@ -423,6 +425,9 @@ func (s *Service) scroll(ctx context.Context, c tool.Caller, a ScrollArgs) (Scro
 		d, err = act.Scroll(ctx, p, a.locator(), o)
 		return d.Done, err
 	})
+	if err != nil {
+		return Scrolled{Worked: w}, err
+	}
 	return Scrolled{Worked: w, What: d.What, Top: d.Top, View: d.View, All: d.Height, End: d.AtEnd, Grew: d.Grew, Rows: d.Rows, Total: d.Total}, err
 }
 
@@ -435,9 +440,8 @@ func (s *Service) fillForm(ctx context.Context, c tool.Caller, a FormArgs) (Fill
 		}
 		fields[i] = act.Field{Field: labelled(f.Field), Value: value}
 	}
-	var out Filled
-	var err error
-	out.Acted, err = s.act(ctx, c, a.On, browser.ActOptions{Changes: a.Changes}, func(ctx context.Context, p *browser.Page) (string, error) {
+	var filled []FilledField
+	acted, err := s.act(ctx, c, a.On, browser.ActOptions{Changes: a.Changes}, func(ctx context.Context, p *browser.Page) (string, error) {
 		list, err := act.Fill(ctx, p, fields, a.Submit, fieldWait(len(fields)))
 		fine := 0
 		for i, f := range list {
@@ -452,7 +456,7 @@ func (s *Service) fillForm(ctx context.Context, c tool.Caller, a FormArgs) (Fill
 			if r.OK {
 				fine++
 			}
-			out.Fields = append(out.Fields, r)
+			filled = append(filled, r)
 		}
 		if err != nil {
 			return "", elementFail(err)
@@ -463,7 +467,10 @@ func (s *Service) fillForm(ctx context.Context, c tool.Caller, a FormArgs) (Fill
 		}
 		return did, nil
 	})
-	return out, err
+	if err != nil {
+		return Filled{Acted: acted}, err
+	}
+	return Filled{Acted: acted, Fields: filled}, nil
 }
 
 // fieldWait shares the time of a call among the fields of a form.
@@ -476,10 +483,10 @@ func (s *Service) waitFor(ctx context.Context, c tool.Caller, a WaitArgs) (Waite
 	if limit <= 0 {
 		limit = time.Millisecond
 	}
-	var w Waited
+	var url string
 	began := time.Now()
 	err := s.look(ctx, c, a.On, func(ctx context.Context, p *browser.Page) error {
-		defer func() { w.URL = p.URL() }()
+		defer func() { url = p.URL() }()
 		l := Element(a.ElementText).locator()
 		switch {
 		case l != (locate.Locator{}):
@@ -499,8 +506,10 @@ func (s *Service) waitFor(ctx context.Context, c tool.Caller, a WaitArgs) (Waite
 		}
 		return nil
 	})
-	w.MS = time.Since(began).Milliseconds()
-	return w, err
+	if err != nil {
+		return Waited{}, err
+	}
+	return Waited{MS: time.Since(began).Milliseconds(), URL: url}, nil
 }
 
 func renderWorked(w Worked, t *tool.Text) {

@@ -99,13 +99,18 @@ func (s *Service) act(ctx context.Context, c tool.Caller, on On, o browser.ActOp
 	if err != nil {
 		return Acted{}, err
 	}
-	var a Acted
-	a.Outcome, err = session.Act(ctx, o, func(ctx context.Context, p *browser.Page) error {
-		did, err := f(ctx, p)
-		a.Did = did
+	var did string
+	out, err := session.Act(ctx, o, func(ctx context.Context, p *browser.Page) error {
+		d, err := f(ctx, p)
+		did = d
 		return err
 	})
-	return a, fail(err)
+	if err != nil {
+		// A call that was cut off may still be writing into what it captured: nothing of that is looked at. The same holds
+		// for everything that f of act, look and work writes to.
+		return Acted{Outcome: out}, fail(err)
+	}
+	return Acted{Outcome: out, Did: did}, nil
 }
 
 // look is the pattern of every tool that only looks.

@@ -108,7 +108,10 @@ func (s *Service) looking() []tool.Tool {
 					out = Printed{len(data), tool.Image{MIME: "application/pdf", Data: data}}
 					return err
 				})
-				return out, err
+				if err != nil {
+					return Printed{}, err
+				}
+				return out, nil
 			},
 		}),
 		newTool(s, tool.Spec[ConsoleArgs, Console]{
@@ -213,5 +216,8 @@ func (s *Service) screenshot(ctx context.Context, c tool.Caller, a ScreenshotArg
 			picture: tool.Image{MIME: pic.MIME, Data: pic.Data}}
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return Pictured{}, err
+	}
+	return out, nil
 }

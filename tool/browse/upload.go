@@ -61,13 +61,16 @@ func UploadTools(m *browser.Manager, files Files) []tool.Tool {
 			if err != nil {
 				return GivenFiles{}, err
 			}
-			var g GivenFiles
-			g.Worked, err = s.work(ctx, c, a.On, a.Changes, "files given", func(ctx context.Context, p *browser.Page) (act.Done, error) {
-				u, err := act.Upload(ctx, p, a.locator(), paths, act.UploadOptions{Method: a.Method})
-				g.Method, g.Names, g.Accepted = u.Method, u.Names, u.Accepted
-				return u.Done, err
+			var u act.Uploaded
+			w, err := s.work(ctx, c, a.On, a.Changes, "files given", func(ctx context.Context, p *browser.Page) (act.Done, error) {
+				given, err := act.Upload(ctx, p, a.locator(), paths, act.UploadOptions{Method: a.Method})
+				u = given
+				return given.Done, err
 			})
-			return g, err
+			if err != nil {
+				return GivenFiles{Worked: w}, err
+			}
+			return GivenFiles{Worked: w, Method: u.Method, Names: u.Names, Accepted: u.Accepted}, nil
 		},
 		Render: func(g GivenFiles, t *tool.Text) {
 			if g.Accepted {

@@ -39,6 +39,7 @@ type ActOptions struct {
 func (s *Session) Act(ctx context.Context, o ActOptions, f func(ctx context.Context, p *Page) error) (Outcome, error) {
 	var (
 		out    Outcome
+		seen   Outcome // what f's goroutine saw: looked at only where that has ended, since one that was cut off still writes
 		acted  *Page
 		before mark
 		old    *Snapshot
@@ -59,15 +60,16 @@ func (s *Session) Act(ctx context.Context, o ActOptions, f func(ctx context.Cont
 		p = s.follow(ctx, p, before)
 		if o.Changes && p == acted && p.life.Err() == nil {
 			if now, err := p.Snapshot(ctx, ReadOptions{}); err == nil { // else what was done is done, and what it changed is not known
-				out.Changes = Diff(old, now)
+				seen.Changes = Diff(old, now)
 			}
 		}
-		out.Wall = p.wall(ctx)
+		seen.Wall = p.wall(ctx)
 		return nil
 	})
 	var met *DialogError
 	switch {
 	case err == nil:
+		out.Changes, out.Wall = seen.Changes, seen.Wall
 	case errors.As(err, &met) && !met.Before && acted != nil && (acted.hasSent() || o.Anew):
 		out.Dialog = &met.Dialog
 	case acted != nil && acted.hasSent() && (errors.Is(err, ErrTabClosed) || errors.Is(err, ErrCrashed)) && s.life.Err() == nil:

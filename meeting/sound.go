@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"parley/meeting/wire"
+	"parley/transcript"
 	"parley/turn"
 )
 
@@ -12,7 +13,7 @@ const (
 	recorderStartTime   = 10 * time.Second
 	recorderStopTime    = 12 * time.Second
 	transcriptStartTime = 60 * time.Second
-	transcriptStopTime  = 6 * time.Second
+	transcriptStopTime  = 12 * time.Second // the last words of a busy machine come late, and are words all the same
 	// A recorder that dies again this soon is restarted later each time, and given up after restartsAtMost.
 	steadyTime     = 30 * time.Second
 	restartsAtMost = 8
@@ -57,6 +58,7 @@ type hearing struct {
 	stopped  bool // told to stop: nothing starts again in this meeting
 	recorder runner
 	words    runner
+	guess    transcript.Segment // the newest partial whose final has not come; Seq 0: none
 	file     *Recorded
 	touched  bool     // a recorder was started: there may be a file
 	stops    []string // commands that wait for the end
@@ -252,6 +254,7 @@ func (m *Machine) eraseSound() {
 		m.tell(wire.Report{TranscriptStopped: &wire.Stopped{Reason: why}})
 	}
 	m.do(ForgetHearing{})
+	h.guess = transcript.Segment{}
 	m.floorStep(turn.TranscriptDeleted{})
 	h.recorder = runner{stage: stageGone, op: m.nextOp()}
 	h.words = runner{stage: stageGone, op: m.nextOp()}
@@ -311,9 +314,28 @@ func (m *Machine) transcriptStopped(ev TranscriptStopped) {
 		return
 	}
 	w.stage, w.until = stageDone, time.Time{}
+	if ev.Err != nil {
+		m.transcriptUnfinished(ev.Err)
+	}
 	m.floorStep(turn.TranscriptStopped{})
 	m.stopAnswered()
 	m.changed()
+}
+
+// transcriptUnfinished: the recogniser did not come to the end. Its last guess is kept, marked as one, and it is told
+// that words may be missing.
+func (m *Machine) transcriptUnfinished(err error) {
+	m.do(ForgetHearing{})
+	m.sound.words.stage = stageFailed
+	if s := m.sound.guess; s.Seq > 0 && s.Text != "" {
+		s.Unfinished = true
+		m.people.segments++
+		m.do(Append{s})
+		m.tell(wire.Report{Transcript: &wire.Transcript{Final: true, Segment: s}})
+	}
+	m.sound.guess = transcript.Segment{}
+	m.faulted(Fault{Part: PartSpeech, Kind: "unfinished", Err: err}, "gave-up")
+	m.tell(wire.Report{TranscriptStopped: &wire.Stopped{Reason: "error", Kind: "unfinished"}})
 }
 
 // soundFault: a browser that lost its sound server never finds it again, so that the meeting is over for us.
@@ -338,8 +360,7 @@ func (m *Machine) expireSound() {
 	}
 	if m.due(h.words.until) {
 		if h.words.stage == stageStopping {
-			m.do(ForgetHearing{})
-			m.transcriptStopped(TranscriptStopped{Op: h.words.op})
+			m.transcriptStopped(TranscriptStopped{Op: h.words.op, Err: ErrLate})
 		} else {
 			m.transcriptBroke(Fault{Part: PartSpeech, Kind: "late", Err: ErrLate})
 		}
@@ -368,10 +389,17 @@ func (m *Machine) heard(ev Heard) {
 		ev.Segment.Echo = true
 	}
 	if !ev.Final {
+		m.sound.guess = transcript.Segment{}
+		if !ev.Segment.Echo {
+			m.sound.guess = ev.Segment
+		}
 		if m.o.Partials {
 			m.tell(wire.Report{Transcript: &wire.Transcript{Segment: ev.Segment}})
 		}
 		return
+	}
+	if ev.Segment.Seq >= m.sound.guess.Seq {
+		m.sound.guess = transcript.Segment{}
 	}
 	if ev.Segment.Rev == 0 {
 		m.people.segments++

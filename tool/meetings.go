@@ -377,6 +377,8 @@ type Line struct {
 	Speaker  *Speaker  `json:"speaker,omitempty" doc:"Who said it, when known."`
 	Speakers []Speaker `json:"speakers,omitempty" doc:"All who spoke meanwhile."`
 	Echo     bool      `json:"echo_suspected,omitempty" doc:"Most likely our own voice coming back."`
+
+	Unfinished bool `json:"unfinished,omitempty" doc:"The recogniser did not come to the end of it; words behind it may be missing."`
 }
 
 // Speaker is who said something.

@@ -340,7 +340,7 @@ func spokenLine(l Line) string {
 		who += " (most likely our own echo)"
 	}
 	text := l.Text
-	if !l.Final {
+	if !l.Final || l.Unfinished {
 		text += " …"
 	}
 	return fmt.Sprintf("[%d:%04.1f] %s: %s", int(l.Start)/60, l.Start-float64(int(l.Start)/60*60), who, text)

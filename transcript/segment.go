@@ -37,4 +37,7 @@ type Segment struct {
 	Words    []Word    `json:"words,omitempty"`
 	// Echo is true when the text is most likely our own voice coming back.
 	Echo bool `json:"echo_suspected,omitempty"`
+	// Unfinished is true when the recogniser did not come to the end of it: it is the last guess, and words behind it
+	// may be missing.
+	Unfinished bool `json:"unfinished,omitempty"`
 }

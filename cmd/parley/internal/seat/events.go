@@ -135,7 +135,7 @@ func chat(c wire.Chat, at time.Time) *tool.ChatMessage {
 
 func line(s transcript.Segment, final bool) tool.Line {
 	l := tool.Line{
-		Seq: int64(s.Seq), Rev: s.Rev, Start: s.Start, End: s.End, Text: s.Text, Lang: s.Lang, Final: final, Echo: s.Echo,
+		Seq: int64(s.Seq), Rev: s.Rev, Start: s.Start, End: s.End, Text: s.Text, Lang: s.Lang, Final: final, Echo: s.Echo, Unfinished: s.Unfinished,
 	}
 	if s.Speaker != nil {
 		sp := tool.Speaker(*s.Speaker)

@@ -125,6 +125,9 @@ const (
 	PlaceUnknown Place = "unknown" // blank, crashed, failed read
 )
 
+// SignCrashed is the sign of a page that died. It does not come back by itself, other than a blank or a silent one.
+const SignCrashed = "crashed"
+
 // SeenPeople is the roster. Count is how many are in the call, ourselves included; -1 when the page does not tell.
 // People may be fewer than Count (a page that shows only some), or none (a page that shows only the number).
 type SeenPeople struct {

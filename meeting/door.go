@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"slices"
 	"time"
 
 	"parley/meeting/wire"
@@ -130,6 +131,10 @@ func (m *Machine) seenPlace(ev SeenPlace) {
 		m.life.out.left = true
 		m.leave(m.outReason(ev), d.evidence())
 	case PlaceUnknown:
+		if slices.Contains(ev.Signs, SignCrashed) {
+			m.pageGone()
+			return
+		}
 		if d.unknown.IsZero() {
 			d.unknown = m.now
 		}

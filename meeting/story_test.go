@@ -456,6 +456,9 @@ func (s *story) event(words []string, rest string) (Event, error) {
 		if is(1, "gone") {
 			return PageGone{}, nil
 		}
+		if is(1, "crashed") {
+			ev.Place, ev.Signs = PlaceUnknown, []string{SignCrashed}
+		}
 		if ev.Place == PlaceOut {
 			ev.Reason = arg(2)
 		}

@@ -14,10 +14,10 @@ type Health string
 // The states of a look.
 const (
 	Fine    Health = ""
-	Blank   Health = "blank"   // nothing on the page
-	Crashed Health = "crashed" // the page or the browser died
-	Failed  Health = "failed"  // the look itself did not succeed
-	Silent  Health = "silent"  // no look came for too long
+	Blank   Health = "blank"             // nothing on the page
+	Crashed Health = meeting.SignCrashed // the page or the browser died
+	Failed  Health = "failed"            // the look itself did not succeed
+	Silent  Health = "silent"            // no look came for too long
 )
 
 // Hit is a sign that was seen.

@@ -198,7 +198,7 @@ func (a *attendance) beat(stop <-chan struct{}) {
 			return
 		case <-t.C:
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), every/2)
+		ctx, cancel := context.WithTimeout(context.Background(), every)
 		err := a.ask(ctx)
 		cancel()
 		if err == nil {

@@ -31,8 +31,8 @@ const (
 	commandTime   = 30 * time.Second // for an answer, unless the command says otherwise
 	writeTime     = 5 * time.Second  // for a worker to read a message
 	drainTime     = 3 * time.Second  // for the rest of the reports after the process has ended
-	beatTime      = 30 * time.Second // between two questions how a worker is
-	beatsAtMost   = 3                // unanswered ones before it is killed
+	beatTime      = 10 * time.Second // between two questions how a worker is, and the longest that one may take
+	beatsAtMost   = 3                // unanswered ones before it is killed: 40 s at most
 	leftoverTime  = 30 * time.Second // between two looks for meetings of services that died
 	retentionTime = time.Hour
 	repairTime    = 2 * time.Minute

@@ -190,9 +190,10 @@ var (
 	ErrLate = errors.New("took too long")
 )
 
-// SoundError means that a file to be played is no sound that can be. It is the file's fault, not the voice's.
+// SoundError means that what was asked for cannot be played: a file is no sound, or the voice has no such name or
+// language. It is the caller's to mend, not the machine's.
 type SoundError struct {
-	What string // our own words, for the agent; nothing of the file or its name is in them
+	What string // our own words, for the agent; nothing of a file, its name or the text is in them
 }
 
 func (e *SoundError) Error() string { return e.What }

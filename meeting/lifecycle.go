@@ -153,7 +153,16 @@ func (m *Machine) faulted(ev Fault, action string) {
 	}
 	f.Kind, f.Action = ev.Kind, action
 	f.Count++
+	m.changed()
+	// The same again within a minute is counted and not told: a full disk fails at each line of the transcript.
+	same := f.Part + " " + f.Kind + " " + action
+	if last, ok := m.faultsTold[same]; ok && m.now.Sub(last) < faultAgain {
+		return
+	}
+	m.faultsTold[same] = m.now
 	told := *f
 	m.tell(wire.Report{Fault: &told})
-	m.changed()
 }
+
+// faultAgain is after how long the same fault is told again.
+const faultAgain = time.Minute

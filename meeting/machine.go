@@ -36,13 +36,15 @@ type Machine struct {
 	orders   orders
 
 	faults map[Part]*wire.Fault
-	dirty  bool // the status changed in this step
+	// faultsTold is when each was last told; parts, kinds and actions are few.
+	faultsTold map[string]time.Time
+	dirty      bool // the status changed in this step
 }
 
 // New makes a machine that waits for Begin.
 func New(now time.Time, o Options) *Machine {
 	o.fill()
-	m := &Machine{o: o, now: now, faults: map[Part]*wire.Fault{}}
+	m := &Machine{o: o, now: now, faults: map[Part]*wire.Fault{}, faultsTold: map[string]time.Time{}}
 	m.life = lifecycle{state: Requested, born: now, since: now, until: now.Add(limits[Requested])}
 	m.mic = microphone{device: DeviceUnknown, camera: DeviceUnknown}
 	m.orders.waiting = map[string]order{}

@@ -524,7 +524,7 @@ func (s *Service) run(ctx context.Context, t *Tool, c Caller, args any) (o outco
 		if e.Code == CodeInternal && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 			e = s.cutOff(ctx).Because(err)
 		}
-		if e.Code == CodeInternal {
+		if e.Code == CodeInternal || e.Code == CodeStore {
 			s.o.Log.Error("a tool failed", "tool", t.Name, "tenant", c.Tenant.ID, "err", e.Err)
 		}
 		return outcome{err: e}

@@ -149,6 +149,8 @@ type Status struct {
 	HostMuted  bool   `json:"host_muted,omitempty" doc:"Somebody else muted us. We stay muted until the host asks us to speak, or meeting_mute {on: false} does."`
 	HandUp     bool   `json:"hand_up,omitempty" doc:"Our hand is up."`
 
+	Incomplete bool `json:"incomplete,omitempty" doc:"Something of the recording or the transcript could not be kept; warnings says what."`
+
 	Question *Question  `json:"question,omitempty" doc:"An open question; answer it with meeting_answer."`
 	Warnings []string   `json:"warnings,omitempty" doc:"What is not as it should be, in sentences."`
 	Lobby    *LobbySeen `json:"lobby,omitempty" doc:"With dry_run: what the lobby shows."`
@@ -360,7 +362,7 @@ type Transcript struct {
 	Meeting  string `json:"meeting_id" doc:"The meeting's id."`
 	State    State  `json:"state" doc:"Where we stand now."`
 	Segments []Line `json:"segments" doc:"In the order in which they began."`
-	Next     int64  `json:"next" doc:"Give this as since next time. It counts lines of the transcript file, so that a later correction is seen too."`
+	Next     int64  `json:"next" doc:"Give this as since next time. It is a place in the transcript file, so that a later correction is seen too."`
 	More     bool   `json:"more,omitempty" doc:"There is more now; call again."`
 	Deleted  bool   `json:"deleted,omitempty" doc:"The text was deleted."`
 }

@@ -104,7 +104,7 @@ func TestWhatATerminalShowsOfAMeeting(t *testing.T) {
 	} {
 		j.show(ev)
 	}
-	if err := j.end(); err != nil {
+	if err := j.end(nil); err != nil {
 		t.Error(err)
 	}
 	want := "[state] attending\n[here] Ada\n[here] nobody else\n[transcript-stopped] transcript-stopped: transcript (stopped)\n" +
@@ -124,12 +124,24 @@ func TestHowTheMeetingEndedIsTheExitCode(t *testing.T) {
 		j := &joined{env: &environment{stdout: &o, stderr: &o}, ended: &tool.End{Reason: reason, ReasonText: "because"}}
 		code := exitOK
 		var e *exitError
-		if errors.As(j.end(), &e) {
+		if errors.As(j.end(nil), &e) {
 			code = e.code
 		}
 		if code != want {
 			t.Errorf("%s: exit code %d, want %d", reason, code, want)
 		}
+	}
+}
+
+func TestWhatWasNotKeptIsSaidAtTheEnd(t *testing.T) {
+	var o bytes.Buffer
+	j := &joined{env: &environment{stdout: &o, stderr: &o}, ended: &tool.End{Reason: "left", ReasonText: "We left."}}
+	var e *exitError
+	if err := j.end([]string{"The recording broke off (disk-full)."}); !errors.As(err, &e) || e.code != exitFailed {
+		t.Errorf("%v", err)
+	}
+	if !strings.Contains(o.String(), "warning: The recording broke off (disk-full).") {
+		t.Errorf("%s", o.String())
 	}
 }
 

@@ -147,7 +147,7 @@ func (j *joined) attend(ctx context.Context, args tool.JoinArgs) error {
 				j.show(ev)
 			}
 			if j.ended != nil {
-				return j.end()
+				return j.end(j.missing(st.Meeting))
 			}
 		case line, ok := <-lines:
 			if !ok {
@@ -304,9 +304,26 @@ func (j *joined) show(ev tool.Event) {
 	}
 }
 
-func (j *joined) end() error {
+// missing is what the meeting should have left behind and did not.
+func (j *joined) missing(id string) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	var st tool.Status
+	if err := j.call(ctx, "meeting_status", tool.MeetingArgs{Meeting: id}, &st); err != nil {
+		return nil // the end itself has been told
+	}
+	if !st.Incomplete {
+		return nil
+	}
+	return st.Warnings
+}
+
+func (j *joined) end(missing []string) error {
 	e := j.ended
 	if !j.json {
+		for _, w := range missing {
+			j.say("warning: %s", w)
+		}
 		if e.Path != "" {
 			j.say("recording: %s (%.1f s, %d bytes)", e.Path, e.Seconds, e.Bytes)
 		}
@@ -320,7 +337,10 @@ func (j *joined) end() error {
 		}
 	}
 	why := meeting.Reason(e.Reason).Ending()
-	if why.Expected {
+	switch {
+	case why.Expected && len(missing) > 0:
+		return &exitError{exitFailed, errors.New("the meeting was attended, and not all of it was kept")}
+	case why.Expected:
 		return nil
 	}
 	code := exitFailed

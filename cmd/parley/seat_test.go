@@ -370,7 +370,10 @@ func TestWhatCannotBeDoneIsSaid(t *testing.T) {
 	h.guest(link, "Ada")
 	id := h.attend(link, nil)
 	refused("text_too_long", "meeting_speak", map[string]any{"meeting_id": id, "text": strings.Repeat("long ", 500)})
-	refused("voice", "meeting_speak", map[string]any{"meeting_id": id, "text": "hello", "voice": "nobody"})
+	refused("bad_argument", "meeting_speak", map[string]any{"meeting_id": id, "text": "hello", "voice": "nobody"})
+	refused("nobody", "meeting_speak", map[string]any{"meeting_id": id, "text": "hello", "voice": "nobody"})
+	refused("English", "meeting_speak", map[string]any{"meeting_id": id, "text": "hello", "lang": "xx"})
+	refused("since", "meeting_transcript", map[string]any{"meeting_id": id, "since": 5})
 	refused("recording_writing", "recording_get", map[string]any{"meeting_id": id})
 	var again tool.Status
 	h.call("meeting_join", map[string]any{"url": link}, &again)

@@ -127,6 +127,8 @@ func (s *Seat) Transcript(ctx context.Context, t tenant.ID, a tool.TranscriptArg
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return out, nil // nobody has said anything yet
+	case errors.Is(err, transcript.ErrCursor):
+		return out, tool.Fail(tool.CodeBadArgument, "what", "since is no place in this transcript: give the next of an earlier answer, or 0 for the beginning")
 	case errors.Is(err, transcript.ErrErased):
 		out.Deleted = true
 		return out, nil

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"parley/meeting"
 	"parley/meeting/keeper"
 	"parley/meeting/wire"
 	"parley/tool"
@@ -66,6 +67,8 @@ func (s *Seat) status(st keeper.Status) tool.Status {
 		}
 	}
 	out.RequestedAt, out.AdmittedAt, out.EndedAt = timeOf(st.Requested), timeOf(st.Admitted), timeOf(st.EndedAt)
+	lost := losses(st.Faults)
+	out.Warnings, out.Incomplete = append(out.Warnings, lost...), len(lost) > 0
 	if out.RecordingState == "damaged" {
 		out.Warnings = append(out.Warnings, "The recording could not be made whole after its process died; what there is was kept, and recording_get gives it as it is.")
 	}
@@ -123,6 +126,29 @@ func question(q *wire.Question, at time.Time) *tool.Question {
 	if q.RemainingMS > 0 {
 		d := at.Add(time.Duration(q.RemainingMS) * time.Millisecond)
 		out.Deadline = &d
+	}
+	return out
+}
+
+// losses says what was given up for good, and so is missing from what the meeting leaves behind.
+func losses(faults []*wire.Fault) []string {
+	var out []string
+	for _, f := range faults {
+		if f.Action != "gave-up" {
+			continue
+		}
+		switch meeting.Part(f.Part) {
+		case meeting.PartRecorder:
+			out = append(out, "The recording broke off ("+f.Kind+"); what was written until then is kept.")
+		case meeting.PartDisk:
+			out = append(out, "The disk did not take all of it ("+f.Kind+"): recording and transcript may be cut short. Make room in the data folder.")
+		case meeting.PartSpeech:
+			if f.Kind == "unfinished" {
+				out = append(out, "The recogniser did not come to the end: the last words may be missing from the transcript. They are in the recording.")
+			} else {
+				out = append(out, "The live transcript broke off ("+f.Kind+"); the recording has what was said since.")
+			}
+		}
 	}
 	return out
 }

@@ -194,21 +194,30 @@ func (v *voice) prepare(ctx context.Context, u meeting.Utterance) (*spoken, erro
 	clip, err := synth.Speak(life, r)
 	if err != nil {
 		cancel()
-		return nil, err
+		return nil, asked(err)
 	}
 	first, err := clip.Next(ctx)
 	if err != nil {
 		cancel()
 		_ = clip.Close()
 		if errors.Is(err, io.EOF) {
-			return nil, &speech.Error{Kind: speech.KindInput, Op: "speak", Err: errors.New("there is nothing in this text that can be said")}
+			return nil, &meeting.SoundError{What: "there is nothing in this text that can be said"}
 		}
-		return nil, err
+		return nil, asked(err)
 	}
 	s.text, s.ready = u.Text, int64(len(first.PCM))
 	s.pieces <- first
 	go s.make(life, clip)
 	return s, nil
+}
+
+// asked tells what was wrong with the request from what is wrong with the voice.
+func asked(err error) error {
+	var e *speech.Error
+	if errors.As(err, &e) && e.Kind == speech.KindInput && e.Err != nil {
+		return &meeting.SoundError{What: e.Err.Error()}
+	}
+	return err
 }
 
 func orElse(s, other string) string {

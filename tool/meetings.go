@@ -273,10 +273,10 @@ type Summary struct {
 // ListenArgs say from where on and how long to listen.
 type ListenArgs struct {
 	MeetingArgs
-	Cursor  *int64   `json:"cursor,omitempty" arg:"min=0" doc:"The cursor of the last answer; 0 is from the beginning. With it (or wait_s) what was said comes as turns: whole thoughts, as a conversation wants them."`
+	Cursor  *int64   `json:"cursor,omitempty" arg:"min=0,max=9007199254740991" doc:"The cursor of the last answer; 0 is from the beginning. With it (or wait_s) what was said comes as turns: whole thoughts, as a conversation wants them."`
 	WaitS   *float64 `json:"wait_s,omitempty" arg:"min=0,max=50" doc:"How long to wait in seconds when nothing has happened yet; 0 returns at once. Default: 25."`
 	Turns   *bool    `json:"turns,omitempty" doc:"What was said as turns instead of segment by segment. Default: true with cursor or wait_s, else false."`
-	Since   int64    `json:"since,omitempty" arg:"min=0" doc:"The same as cursor, without turns: for following a meeting rather than talking in it."`
+	Since   int64    `json:"since,omitempty" arg:"min=0,max=9007199254740991" doc:"The same as cursor, without turns: for following a meeting rather than talking in it."`
 	Timeout float64  `json:"timeout_sec,omitempty" arg:"min=0,max=50,default=25" doc:"The same as wait_s."`
 	Kinds   []string `json:"kinds,omitempty" arg:"max=20,enum=state|question|chat|optout|announce|people|transcript|transcript-stopped|turn|turn-extended|interrupted|speech|mic-open|fault|rejoined|ended" doc:"Only these kinds. Default: all, with transcript or turn as turns says."`
 	Partial bool     `json:"partials,omitempty" doc:"Also give unfinished speech that comes while this waits, the newest only."`

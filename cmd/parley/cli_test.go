@@ -220,3 +220,21 @@ func TestADataFolderThatCannotBeIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A reader that goes away ends what runs, as an interrupt does.
+func TestAReaderThatGoesAwayIsAnInterrupt(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	defer w.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	out := &reader{w, stop}
+	if _, err := out.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("%v", err)
+	}
+	if ctx.Err() == nil {
+		t.Error("nobody is told")
+	}
+}

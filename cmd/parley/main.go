@@ -74,10 +74,27 @@ func main() {
 		os.Exit(workerMain())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	env := &environment{os.Stdin, os.Stdout, os.Stderr}
+	// A reader that goes away (parley join … | head) is a person who leaves: Go would end the process on the spot.
+	piped := make(chan os.Signal, 1)
+	signal.Notify(piped, syscall.SIGPIPE)
+	env := &environment{os.Stdin, &reader{os.Stdout, stop}, os.Stderr}
 	code := dispatch(ctx, env, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// reader is who reads our output. When it has gone, everything ends as after an interrupt.
+type reader struct {
+	io.Writer
+	gone func()
+}
+
+func (r *reader) Write(b []byte) (int, error) {
+	n, err := r.Writer.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		r.gone()
+	}
+	return n, err
 }
 
 func dispatch(ctx context.Context, env *environment, args []string) int {

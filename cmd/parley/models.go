@@ -162,6 +162,9 @@ func newBar(w io.Writer) *bar {
 }
 
 func isTerminal(w io.Writer) bool {
+	if r, ok := w.(*reader); ok {
+		w = r.Writer
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

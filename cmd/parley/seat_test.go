@@ -355,6 +355,7 @@ func TestWhatCannotBeDoneIsSaid(t *testing.T) {
 	refused("bad_link", "meeting_join", map[string]any{"url": "hello"})
 	refused("bad_link", "meeting_join", map[string]any{"url": "https://meet.google.com.example.org/abc-defg-hij"})
 	refused("unsupported", "meeting_join", map[string]any{"url": "https://teams.live.com/meet/9312345678901?p=abc"})
+	refused("bad_argument", "meeting_join", map[string]any{"url": link, "lang": "klingon!!"})
 	refused("unknown_platform", "meeting_join", map[string]any{"url": "https://example.org/call/1"})
 	refused("meeting_not_found", "meeting_status", map[string]any{"meeting_id": "m000000000000"})
 	refused("meeting_not_found", "meeting_speak", map[string]any{"meeting_id": "m000000000000", "text": "hello"})

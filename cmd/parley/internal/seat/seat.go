@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -97,6 +98,9 @@ func (s *Seat) Join(ctx context.Context, by tool.Caller, a tool.JoinArgs) (tool.
 	}
 	if a.Engine != "" && a.Engine != "chromium" {
 		return tool.Status{}, tool.Fail(tool.CodeEngineUnavailable, "engine", a.Engine, "remedy", "Meetings are joined with chromium.")
+	}
+	if a.Lang != "" && !langForm.MatchString(a.Lang) {
+		return tool.Status{}, tool.Fail(tool.CodeBadArgument, "what", "lang is a language's short name, such as en, de or pt-BR")
 	}
 	if a.Profile != "" && s.o.Profiles == nil {
 		return tool.Status{}, tool.Fail(tool.CodeProfileUnknown, "profile", a.Profile)
@@ -213,6 +217,8 @@ func MaxMeetings(setting int) int {
 	}
 	return 2 * runtime.NumCPU()
 }
+
+var langForm = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$`)
 
 func (s *Seat) linkError(err error) error {
 	var l *platforms.LinkError

@@ -28,7 +28,7 @@ func (e *Engine) Speak(ctx context.Context, r speech.SpeakRequest) (speech.Clip,
 	}
 	c, err := e.ask(ctx, wire.Say{Text: r.Text, Voice: r.Voice, Lang: r.Lang, Speed: r.Speed, Credit: aheadPieces})
 	if err != nil {
-		e.work.Done()
+		e.leave()
 		return nil, wrap("speak", speech.KindUnavailable, err)
 	}
 	cl := &clip{c: c, pieces: make(chan speech.Piece, aheadPieces+1)}
@@ -38,7 +38,7 @@ func (e *Engine) Speak(ctx context.Context, r speech.SpeakRequest) (speech.Clip,
 		context.AfterFunc(e.ctx, func() { cl.stop(errClosed) }),
 	}
 	go func() {
-		defer e.work.Done()
+		defer e.leave()
 		cl.read()
 	}()
 	return cl, nil
@@ -93,12 +93,12 @@ func (e *Engine) Prepare(ctx context.Context, voice string) error {
 	}
 	c, err := e.ask(ctx, wire.Say{Prepare: true, Voice: voice})
 	if err != nil {
-		e.work.Done()
+		e.leave()
 		return wrap("prepare", speech.KindUnavailable, err)
 	}
 	loaded := make(chan error, 1)
 	go func() {
-		defer e.work.Done()
+		defer e.leave()
 		defer c.close()
 		defer context.AfterFunc(e.ctx, c.close)()
 		_, err := c.expect(wire.TypeSaid)
@@ -213,6 +213,10 @@ func (cl *clip) Close() error {
 
 // Voices lists the voices that are installed. It starts the process when needed.
 func (e *Engine) Voices(ctx context.Context) ([]speech.Voice, error) {
+	if !e.enter() {
+		return nil, wrap("voices", speech.KindUnavailable, errClosed)
+	}
+	defer e.leave()
 	c, err := e.connect(ctx, "voices")
 	if err != nil {
 		return nil, wrap("voices", speech.KindUnavailable, err)

@@ -18,6 +18,7 @@ type conn struct {
 	r    *wire.Reader
 	mu   sync.Mutex // writes
 	once sync.Once
+	pid  int // who greeted
 }
 
 // writeTimeout ends a connection whose process does not read: it hangs, and a new one can be given the audio.
@@ -70,6 +71,7 @@ func (c *conn) greet(label string) error {
 	if ready.Version != wire.Version {
 		return &speech.Error{Kind: speech.KindUnavailable, Op: "connect", Err: fmt.Errorf("the running speech process speaks version %d, this program version %d: wait until it ends or stop it", ready.Version, wire.Version)}
 	}
+	c.pid = ready.PID
 	return nil
 }
 
@@ -113,6 +115,7 @@ func (e *Engine) connect(ctx context.Context, label string) (*conn, error) {
 		c, err := dial(ctx, e.o.RunDir, label)
 		switch {
 		case err == nil:
+			e.greeted.Store(int64(c.pid))
 			return c, nil
 		case context.Cause(ctx) != nil:
 			return nil, e.cause(ctx)

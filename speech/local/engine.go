@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/speech"
@@ -51,6 +52,12 @@ type Engine struct {
 	ctx     context.Context
 	stop    context.CancelCauseFunc
 	work    sync.WaitGroup // streams and clips
+	busy    int            // how many of them
+	pulse   pulse
+	greeted atomic.Int64  // the process that last answered a connection of ours
+	rouse   chan struct{} // there is work again
+	watched sync.Once
+	watcher sync.WaitGroup
 	launch  func(*wire.Claim) (*child, error)
 	retry   time.Duration // between tries while something is missing
 }
@@ -74,6 +81,8 @@ func New(o Options) *Engine {
 	e := &Engine{o: o, log: o.Log.With("part", "speech")}
 	e.launch = e.launchProcess
 	e.retry = 5 * time.Second
+	e.pulse = pulse{every: pulseEvery, wait: pulseWait, hung: hungAfter, young: youngFor}
+	e.rouse = make(chan struct{}, 1)
 	e.ctx, e.stop = context.WithCancelCause(context.Background())
 	return e
 }
@@ -86,6 +95,7 @@ func (e *Engine) Close() error {
 	e.mu.Unlock()
 	e.stop(errClosed)
 	e.work.Wait()
+	e.watcher.Wait()
 	return nil
 }
 
@@ -97,7 +107,18 @@ func (e *Engine) enter() bool {
 		return false
 	}
 	e.work.Add(1)
+	e.busy++
+	e.watched.Do(func() { e.watcher.Go(e.watch) })
+	signal(e.rouse)
 	return true
+}
+
+// leave counts it out again.
+func (e *Engine) leave() {
+	e.mu.Lock()
+	e.busy--
+	e.mu.Unlock()
+	e.work.Done()
 }
 
 // Open starts a stream. It returns once the models are loaded and the process accepted the stream.
@@ -112,11 +133,11 @@ func (e *Engine) Open(ctx context.Context, o speech.StreamOptions) (speech.Strea
 	c, err := s.connect(ctx)
 	if err != nil {
 		s.end(err)
-		e.work.Done()
+		e.leave()
 		return nil, wrap("open", speech.KindUnavailable, err)
 	}
 	go func() {
-		defer e.work.Done()
+		defer e.leave()
 		s.run(c)
 	}()
 	return s, nil

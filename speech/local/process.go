@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/guard/spawn"
+	"parley/internal/proc"
 	"parley/speech"
 	"parley/speech/wire"
 )
@@ -28,8 +29,8 @@ const (
 	ExitModels = 69 // a model is missing or broken
 )
 
-// child is a process that this engine started. Others may use it longer than we live, so nobody kills it: its
-// goroutine only takes the exit status.
+// child is a process that this engine started. Others may use it longer than we live, so it is killed only when it
+// hangs (see watch): its goroutine only takes the exit status.
 type child struct {
 	pid     int
 	started time.Time
@@ -124,6 +125,14 @@ func (e *Engine) launchProcess(claim *wire.Claim) (*child, error) {
 		return nil, unavailable("%s does not start: %w", binary, err)
 	}
 	c := &child{pid: cmd.Process.Pid, started: time.Now(), done: make(chan struct{})}
+	// Before anybody waits for it, so that the id is its own for sure.
+	start, err := proc.StartTime(c.pid)
+	if err == nil {
+		err = claim.Note(wire.Holder{PID: c.pid, Start: start})
+	}
+	if err != nil {
+		e.log.Warn("the speech process was not noted: nobody will end it if it hangs", "pid", c.pid, "err", err)
+	}
 	go func() {
 		if err := cmd.Wait(); err != nil {
 			e.died(c, exitError(err, e.o.RunDir, from), crashed(cmd.ProcessState))

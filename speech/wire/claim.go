@@ -3,10 +3,12 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // ErrClaimed means that another process serves this run folder, or is about to.
@@ -48,6 +50,10 @@ func NewClaim(dir string) (*Claim, error) {
 			return nil, ErrClaimed
 		}
 		return nil, fmt.Errorf("speech wire: lock %s: %w", lock.Name(), err)
+	}
+	if err := lock.Truncate(0); err != nil { // the last holder's name
+		lock.Close()
+		return nil, fmt.Errorf("speech wire: %w", err)
 	}
 	// Whoever left a socket here is dead: it would hold the lock.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -112,6 +118,45 @@ func (c *Claim) Release() error {
 	}
 	c.Socket.Close()
 	return errors.Join(err, c.Lock.Close())
+}
+
+// Holder names the process that a claim was handed to. The start time, in clock ticks since boot, tells it from a later
+// process with the same id.
+type Holder struct {
+	PID   int
+	Start uint64
+	Since time.Time // when it was handed over, by the machine's clock
+}
+
+// Note writes down who got the claim, for every client that has to end it when it hangs.
+func (c *Claim) Note(h Holder) error {
+	_, err := c.Lock.WriteAt(fmt.Appendf(nil, "%d %d\n", h.PID, h.Start), 0)
+	if err != nil {
+		return fmt.Errorf("speech wire: %w", err)
+	}
+	return nil
+}
+
+// HolderOf reads who got the claim of dir; false when nobody was noted. Whether it still lives is another question.
+func HolderOf(dir string) (Holder, bool) {
+	f, err := os.Open(filepath.Join(dir, LockName))
+	if err != nil {
+		return Holder{}, false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Holder{}, false
+	}
+	h := Holder{Since: info.ModTime()}
+	line, err := io.ReadAll(io.LimitReader(f, 64))
+	if err != nil {
+		return Holder{}, false
+	}
+	if n, err := fmt.Sscanf(string(line), "%d %d\n", &h.PID, &h.Start); n != 2 || err != nil || h.PID <= 1 || h.Start == 0 {
+		return Holder{}, false
+	}
+	return h, true
 }
 
 // Disown closes this process's copies after they were handed to another.

@@ -87,6 +87,17 @@ func (s Set) Evidence() string { return s.at(".evidence") }
 // Journal is the machine's journal, in the bundle.
 func (s Set) Journal() string { return filepath.Join(s.Evidence(), "journal.jsonl") }
 
+// Last is when something of the meeting was written last; zero where there is nothing.
+func (s Set) Last() time.Time {
+	var last time.Time
+	for _, path := range append(s.Parts(), s.Transcript(), s.Journal(), s.Ledger(), s.Marker()) {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
 // Marker is the deletion marker.
 func (s Set) Marker() string { return s.at(MarkerExt) }
 

@@ -181,7 +181,7 @@ func (k *Keeper) takeOver(left info, lock *os.File) {
 	a.status = k.fromRow(row).Status
 	e := meeting.ReasonInterrupted.Ending()
 	if news {
-		a.ended = time.Now()
+		a.ended = endOf(left, set)
 		a.final = &wire.Ended{Reason: string(meeting.ReasonInterrupted), What: e.What, Try: e.Try}
 		if !row.Admitted.IsZero() {
 			a.final.DurationS = a.ended.Sub(row.Admitted).Seconds()
@@ -210,6 +210,15 @@ func (k *Keeper) takeOver(left info, lock *os.File) {
 		defer k.wg.Done()
 		k.cleanUp(a, left, news)
 	}()
+}
+
+// endOf is when a meeting ended that nobody saw ending: where its worker is gone, what it wrote last tells.
+func endOf(left info, set files.Set) time.Time {
+	now := time.Now()
+	if last := set.Last(); !proc.Alive(left.Worker, left.Started) && last.After(left.Requested) && last.Before(now) {
+		return last
+	}
+	return now
 }
 
 // cleanUp is the slow part of takeOver. The end is told when the file is whole, and within a few seconds in any case.

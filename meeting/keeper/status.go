@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"encoding/json"
+	"os"
 	"time"
 
 	"parley/meeting"
@@ -82,8 +83,13 @@ func (k *Keeper) fromRow(row store.Meeting) Status {
 		}
 		s.DurationS = until.Sub(row.Admitted).Seconds()
 	}
-	if set, err := files.Of(k.o.Data, string(row.Tenant), row.ID); err == nil && (s.RecordingClosed || s.RecordingDamaged) {
-		s.RecordingPath = set.Recording()
+	if set, err := files.Of(k.o.Data, string(row.Tenant), row.ID); err == nil {
+		if s.RecordingClosed || s.RecordingDamaged {
+			s.RecordingPath = set.Recording()
+		}
+		if _, err := os.Stat(set.Evidence()); err == nil {
+			s.Evidence = set.Evidence()
+		}
 	}
 	return s
 }

@@ -26,17 +26,26 @@ type loader struct {
 
 // hear loads what listening needs.
 func (l *loader) hear(ctx context.Context) (*server.Models, error) {
-	if err := local.CheckHearing(l.c.models, l.c.weak); err != nil {
-		return nil, modelsError{err}
-	}
-	m, err := l.open(models.At(l.c.models))
+	ears, err := local.CheckHearing(l.c.models, l.c.weak)
 	if err != nil {
-		return nil, modelsError{fmt.Errorf("%w: run make setup, or parley models fetch", err)}
+		return nil, l.deaf(modelsError{err})
+	}
+	m, err := l.open(models.At(l.c.models), ears)
+	if err != nil {
+		return nil, l.deaf(modelsError{fmt.Errorf("%w: run make setup, or parley models fetch", err)})
 	}
 	return m, nil
 }
 
-func (l *loader) open(p models.Paths) (*server.Models, error) {
+// deaf says of an error whether the voice works all the same.
+func (l *loader) deaf(err error) error {
+	if local.CheckVoice(l.c.models) != nil {
+		return err
+	}
+	return server.Deaf{Err: err}
+}
+
+func (l *loader) open(p models.Paths, has local.Ears) (*server.Models, error) {
 	if err := ort.Init(p.Runtime); err != nil {
 		return nil, err
 	}
@@ -44,16 +53,19 @@ func (l *loader) open(p models.Paths) (*server.Models, error) {
 	if err != nil {
 		return nil, err
 	}
-	small, err := whisper.Load(p.Whisper(models.TinyEn), whisper.Options{})
-	if err != nil {
-		return nil, err
-	}
 	m := &server.Models{
 		Ear:   func() server.Ear { return ears.Stream() },
-		Small: decoder{small},
 		Knows: func(lang string) bool { return lang == "en" },
+		Notes: has.Notes,
 	}
-	if !l.c.weak {
+	if has.Small {
+		small, err := whisper.Load(p.Whisper(models.TinyEn), whisper.Options{})
+		if err != nil {
+			return nil, err
+		}
+		m.Small = decoder{small}
+	}
+	if has.Large {
 		large, err := whisper.Load(p.Whisper(models.Base), whisper.Options{})
 		if err != nil {
 			return nil, err

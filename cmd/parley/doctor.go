@@ -256,7 +256,7 @@ func checkSpeech(ctx context.Context, v *settings.Values) []check {
 		}
 	}
 	if len(lost) > 0 {
-		m.State, m.Remedy = "warn", "parley models fetch; without them meetings are recorded, with no transcript and no voice"
+		m.State, m.Remedy = "warn", "parley models fetch; until then what needs them does not work, and meetings are recorded all the same"
 		m.Found = fmt.Sprintf("%d files are missing or damaged in %s, among them %s", len(lost), modelsDir(v), lost[0])
 	}
 	out := []check{m}

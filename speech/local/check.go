@@ -7,14 +7,36 @@ import (
 	"parley/speech/models"
 )
 
-// CheckHearing says what is missing or broken of the files that hearing needs. Weak machines need fewer.
-func CheckHearing(modelsDir string, weak bool) error {
+// Ears are the recognisers whose files are whole. One of them is enough to hear.
+type Ears struct {
+	Small, Large bool // whisper tiny.en, whisper base
+	// Notes say what works less well because of a damaged file, each with its remedy.
+	Notes []string
+}
+
+// CheckHearing looks at the files that hearing needs; the error says what is missing or broken of those without which
+// nothing is heard. Each recogniser stands in for the other: base writes the partials too, which then come later, and
+// tiny.en the finals, in English only. A weak machine has tiny.en alone, since base would be too much for it.
+func CheckHearing(modelsDir string, weak bool) (Ears, error) {
 	p := models.At(modelsDir)
-	need := []string{p.Runtime, p.VAD, p.Whisper(models.TinyEn)}
-	if !weak {
-		need = append(need, p.Whisper(models.Base))
+	if err := check(modelsDir, []string{p.Runtime, p.VAD}); err != nil {
+		return Ears{}, err
 	}
-	return check(modelsDir, need)
+	small := check(modelsDir, []string{p.Whisper(models.TinyEn)})
+	if weak {
+		return Ears{Small: small == nil}, small
+	}
+	large := check(modelsDir, []string{p.Whisper(models.Base)})
+	e := Ears{Small: small == nil, Large: large == nil}
+	switch {
+	case small != nil && large != nil:
+		return e, large
+	case small != nil:
+		e.Notes = append(e.Notes, fmt.Sprintf("partial texts come later than they could, from the large recogniser: %v", small))
+	case large != nil:
+		e.Notes = append(e.Notes, fmt.Sprintf("English only, and less exact, from the small recogniser: %v", large))
+	}
+	return e, nil
 }
 
 // CheckVoice says what is missing or broken of the files that speaking needs.

@@ -14,8 +14,8 @@ const (
 	StateReady   = "ready"   // it runs and hears
 	StateLoading = "loading" // it runs and loads its models
 	StateIdle    = "idle"    // everything is there; it starts when it is needed
-	StateMissing = "missing" // something is not installed: Problem and Remedy say what
-	StateFailed  = "failed"  // it is installed and does not work
+	StateMissing = "missing" // it cannot hear for want of something: Problem and Remedy say what; the voice may work
+	StateFailed  = "failed"  // it cannot hear though it runs; the voice may work
 )
 
 // Status is how local speech fares.
@@ -82,10 +82,12 @@ func (e *Engine) installed() Status {
 	if _, err := findBinary(e.o); err != nil {
 		return Status{State: StateMissing, Problem: errors.Unwrap(err).Error(), Remedy: "run make build"}
 	}
-	if err := CheckHearing(e.o.ModelsDir, e.o.Weak); err != nil {
-		return Status{State: StateMissing, Problem: err.Error(), Remedy: fetchModels}
-	}
 	st := Status{State: StateIdle, Voice: StateIdle}
+	ears, err := CheckHearing(e.o.ModelsDir, e.o.Weak)
+	if err != nil {
+		st = Status{State: StateMissing, Problem: err.Error(), Remedy: fetchModels, Voice: StateIdle}
+	}
+	st.Notes = append(st.Notes, ears.Notes...)
 	if err := CheckVoice(e.o.ModelsDir); err != nil {
 		st.Voice = StateMissing
 		st.Notes = append(st.Notes, "no voice: "+err.Error())

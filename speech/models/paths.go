@@ -61,7 +61,7 @@ func (p Paths) Voices() ([]string, error) {
 	}
 	var ids []string
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ".bin"); ok && e.Type().IsRegular() {
+		if id, ok := strings.CutSuffix(e.Name(), ".bin"); ok && !e.IsDir() { // a link to one will do, as everywhere in this folder
 			ids = append(ids, id)
 		}
 	}

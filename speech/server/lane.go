@@ -61,7 +61,7 @@ func (l *lane) run(ctx context.Context) {
 			}
 		}
 		dec := l.models.Small
-		if j.large && l.models.Large != nil {
+		if dec == nil || j.large && l.models.Large != nil {
 			dec = l.models.Large
 		}
 		alarm := time.AfterFunc(stuckAfter, l.stuck)

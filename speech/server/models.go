@@ -14,7 +14,8 @@ type Models struct {
 	// TurnEnd gives the probability that a speaker has finished with the audio that ends here (16 kHz, some
 	// seconds); nil means that nobody can tell.
 	TurnEnd func(ctx context.Context, pcm []int16) (float64, error)
-	// Small knows English and is quick; Large knows many languages. A weak machine has no Large.
+	// Small knows English and is quick; Large knows many languages. One of them may be nil: a weak machine has no
+	// Large, and either stands in for the other when its files are damaged.
 	Small, Large Decoder
 	// Knows tells whether a language code can be asked for.
 	Knows func(lang string) bool

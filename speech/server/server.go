@@ -23,7 +23,8 @@ import (
 type Options struct {
 	// Listener accepts the clients; the server closes it.
 	Listener net.Listener
-	// Load gives the models to hear with. Its error ends the process.
+	// Load gives the models to hear with. An error that is Deaf leaves the process to its voice, and Load is called
+	// again when somebody wants to be heard later; any other error of the first call ends the process.
 	Load func(ctx context.Context) (*Models, error)
 	// LoadVoice gives the voice when somebody first needs it; nil means that there is none.
 	LoadVoice func(ctx context.Context) (Voice, error)
@@ -45,14 +46,18 @@ type Options struct {
 
 // Server is the process. Run it once.
 type Server struct {
-	o       Options
-	log     *slog.Logger
-	began   time.Time
-	lane    *lane
-	voice   *voice
-	judge   sync.Mutex // the end-of-turn model, one at a time
-	loaded  chan struct{}
-	loadErr error // valid after loaded
+	o     Options
+	log   *slog.Logger
+	began time.Time
+	lane  *lane
+	voice *voice
+	judge sync.Mutex // the end-of-turn model, one at a time
+
+	mu      sync.Mutex
+	loaded  chan struct{} // closed when the models, or the last try to load them, are there
+	loadErr error         // valid after loaded
+	tried   time.Time     // when the last try ended
+	again   chan struct{} // another try is wanted
 
 	clients, streams, clips atomic.Int64
 	change                  chan struct{} // a client came or went
@@ -81,7 +86,7 @@ func New(o Options) *Server {
 	if o.Sounds == nil {
 		o.Sounds = NewSounds("")
 	}
-	s := &Server{o: o, log: o.Log, began: time.Now(), loaded: make(chan struct{}), change: make(chan struct{}, 1)}
+	s := &Server{o: o, log: o.Log, began: time.Now(), loaded: make(chan struct{}), again: make(chan struct{}, 1), change: make(chan struct{}, 1)}
 	s.voice = newVoice(o)
 	return s
 }
@@ -93,14 +98,19 @@ func (s *Server) Run(ctx context.Context) error {
 	defer cancel()
 	defer s.o.Listener.Close()
 
+	loaded := s.loaded
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer cancel()
 	workers.Go(func() {
-		s.load(ctx)
-		if s.loadErr == nil {
-			s.lane.run(ctx)
+		for !s.load(ctx) {
+			select {
+			case <-s.again:
+			case <-ctx.Done():
+				return
+			}
 		}
+		s.lane.run(ctx)
 	})
 	workers.Go(func() { s.voice.run(ctx) })
 	accepted := make(chan error, 1)
@@ -111,7 +121,6 @@ func (s *Server) Run(ctx context.Context) error {
 	defer idle.Stop()
 	weigh := time.NewTicker(weighEvery)
 	defer weigh.Stop()
-	loaded := s.loaded
 	for {
 		select {
 		case <-ctx.Done():
@@ -123,11 +132,19 @@ func (s *Server) Run(ctx context.Context) error {
 			return fmt.Errorf("speech: accept: %w", err)
 		case <-loaded:
 			loaded = nil
-			if s.loadErr != nil {
-				s.o.Listener.Close()
-				s.lastWords(ctx)
-				return s.loadErr
+			s.mu.Lock()
+			err := s.loadErr
+			s.mu.Unlock()
+			if err == nil {
+				continue
 			}
+			if deaf := (Deaf{}); errors.As(err, &deaf) {
+				s.log.Warn("it speaks and does not hear", "err", err)
+				continue
+			}
+			s.o.Listener.Close()
+			s.lastWords(ctx)
+			return err
 		case <-s.change:
 			idle.Reset(s.o.IdleAfter)
 		case <-weigh.C:
@@ -168,29 +185,51 @@ func (s *Server) lastWords(ctx context.Context) {
 // Streams is how many streams it hears.
 func (s *Server) Streams() int { return int(s.streams.Load()) }
 
-func (s *Server) load(ctx context.Context) {
-	defer close(s.loaded)
+// Deaf is an error of Load with which the voice still works.
+type Deaf struct{ Err error }
+
+func (d Deaf) Error() string { return d.Err.Error() }
+func (d Deaf) Unwrap() error { return d.Err }
+
+// load tries once, and tells whether there are models now.
+func (s *Server) load(ctx context.Context) bool {
 	began := time.Now()
 	m, err := s.o.Load(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer close(s.loaded)
+	s.loadErr, s.tried = err, time.Now()
 	if err != nil {
-		s.loadErr = err
-		return
+		return false
 	}
 	s.lane = newLane(m, func() { s.o.Stuck("the recogniser") })
 	s.log.Info("models loaded", "after", time.Since(began).Round(time.Millisecond))
+	return true
 }
 
-// ready waits for the models.
+// retryLoad spaces the tries to load models that were missing: each may have to read them all.
+const retryLoad = 2 * time.Second
+
+// ready waits for the models, which may have been repaired since the last look at them.
 func (s *Server) ready(ctx context.Context) error {
+	s.mu.Lock()
+	if deaf := (Deaf{}); errors.As(s.loadErr, &deaf) && time.Since(s.tried) >= retryLoad {
+		s.loaded, s.loadErr = make(chan struct{}), nil
+		signal(s.again)
+	}
+	loaded := s.loaded
+	s.mu.Unlock()
 	select {
-	case <-s.loaded:
-		if s.loadErr != nil {
-			return &speech.Error{Kind: speech.KindUnavailable, Op: "load", Err: s.loadErr}
-		}
-		return nil
+	case <-loaded:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loadErr != nil {
+		return &speech.Error{Kind: speech.KindUnavailable, Op: "load", Err: s.loadErr}
+	}
+	return nil
 }
 
 func (s *Server) accept(ctx context.Context) error {
@@ -316,7 +355,7 @@ func (s *Server) listen(ctx context.Context, c *client, o wire.Listen) error {
 	if o.Lang != "" && m.Knows != nil && !m.Knows(o.Lang) {
 		what := "the recogniser on this machine does not know the language %q: leave it out to have it detected"
 		if m.Large == nil {
-			what = "the recogniser on this machine knows English only, not %q: it runs in its small mode"
+			what = "the recogniser on this machine knows English only, not %q: it runs with its small model"
 		}
 		return &speech.Error{Kind: speech.KindInput, Op: "listen", Err: fmt.Errorf(what, o.Lang)}
 	}
@@ -397,6 +436,8 @@ func (s *Server) state() wire.State {
 		Clients: int(s.clients.Load()), Streams: int(s.streams.Load()), Clips: int(s.clips.Load()),
 		LagMS: s.lag.Load(), WorstMS: s.worst.Load(),
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	select {
 	case <-s.loaded:
 		if s.loadErr != nil {

@@ -107,7 +107,7 @@ func newStream(srv *Server, c *client, o wire.Listen, m *Models) *stream {
 	}
 	s := &stream{
 		srv: srv, c: c, o: o, in: make(chan input, 32), results: make(chan result, 64),
-		ear: m.Ear(), m: segment.New(conf, o.From), tongue: tongue{fixed: o.Lang, weak: m.Large == nil},
+		ear: m.Ear(), m: segment.New(conf, o.From), tongue: tongue{fixed: o.Lang, weak: m.Large == nil, slow: m.Small == nil},
 		done: map[int64]whisper.Result{}, failed: map[int64]error{}, speech: map[int64]int64{},
 	}
 	s.ring.end = o.From

@@ -12,6 +12,7 @@ type tongue struct {
 	fixed string // what the client asked for
 	known string // what the last good final was in
 	weak  bool   // there is no large model
+	slow  bool   // there is no small model
 }
 
 // sure is how much speech it takes to tell a language.
@@ -19,6 +20,12 @@ const sure = 1500 * 16
 
 // choose gives the language to ask for (empty: find out) and whether the large model hears it.
 func (t *tongue) choose(kind segment.Kind, speech int64) (lang string, large bool) {
+	lang, large = t.prefer(kind, speech)
+	return lang, large || t.slow
+}
+
+// prefer chooses between two models.
+func (t *tongue) prefer(kind segment.Kind, speech int64) (lang string, large bool) {
 	switch {
 	case t.weak:
 		return "en", false

@@ -26,6 +26,8 @@ func TestTongue(t *testing.T) {
 		{"German so far, a short draft", tongue{known: "de"}, D, sure - 1, "de", true},
 		{"German so far, a longer final may be another", tongue{known: "de"}, F, sure, "", true},
 		{"English so far, a partial", tongue{known: "en"}, P, sure, "en", false},
+		{"no small model, an English partial", tongue{known: "en", slow: true}, P, sure, "en", true},
+		{"no small model, the first words", tongue{slow: true}, P, 100, "en", true},
 		{"weak", tongue{known: "de", weak: true}, F, sure, "en", false},
 	} {
 		if lang, large := c.t.choose(c.kind, c.speech); lang != c.lang || large != c.large {

@@ -265,6 +265,7 @@ func (b *bench) twoSpeakers(ctx context.Context, c *client, server *room.Server)
 	var said []sentence
 	var ends []time.Time
 	var spoken time.Duration
+	var rss []float64 // of the service, after each sentence
 	for i := range 2 * len(ada) {
 		g, r, who := p.ada, ada[i/2], "Ada"
 		if i%2 == 1 {
@@ -286,6 +287,7 @@ func (b *bench) twoSpeakers(ctx context.Context, c *client, server *room.Server)
 		said = append(said, sentence{who, r.Text})
 		ends = append(ends, start.Add(to))
 		spoken += to - from
+		rss = append(rss, float64(c.serviceRSS())/(1<<20))
 		if err := pause(ctx, 1200*time.Millisecond); err != nil {
 			return err
 		}
@@ -332,7 +334,7 @@ func (b *bench) twoSpeakers(ctx context.Context, c *client, server *room.Server)
 	b.add(
 		figures.AtMost("a meeting with two speakers, speech aside", "cores", 0.25, (after.cpu-before.cpu).Seconds()/took.Seconds()).Noted("worker, browser, display, sound, encoder"),
 		figures.AtMost("the same, memory (PSS)", "MiB", 600, float64(after.pss)/(1<<20)),
-		figures.AtMost("the service beside browser and speech (RSS)", "MiB", 40, float64(c.serviceRSS())/(1<<20)),
+		figures.AtMost("the service beside browser and speech (RSS)", "MiB", 40, rss...),
 		figures.AtMost("last word → final text at the client", "s", 0.5, lags...),
 		figures.AtMost("meeting_speak called → first sound at a guest, no draft", "s", 0, starts...),
 		figures.AtMost("stop called → silence at a guest", "ms", 60, stops...),

@@ -107,9 +107,7 @@ func TestAProfileStaysSignedInAndSessionsAreApart(t *testing.T) {
 
 func TestAProfileOfAnotherFamilyIsRefused(t *testing.T) {
 	dir := profileDir(t)
-	fake := browser.Engine{Name: "fox", Family: "fox", Start: func(ctx context.Context, o chromium.Options) (*chromium.Browser, error) {
-		return chromium.Start(ctx, o)
-	}}
+	fake := browser.Engine{Name: "fox", Family: "fox", Start: chromium.Start}
 	absent := browser.Engine{Name: "absent", Family: "fox", Start: func(context.Context, chromium.Options) (*chromium.Browser, error) {
 		return nil, errors.New("absent is not installed: apt-get install absent")
 	}}

@@ -38,14 +38,14 @@ type Holder struct {
 
 func (e *ProfileInUseError) Error() string {
 	who := "another process"
-	if e.Holder.What == "meeting" {
+	switch {
+	case e.Holder.What == "meeting" && e.Holder.Session == "":
 		who = "a meeting that begins"
-		if e.Holder.Session != "" {
-			who = "the meeting " + e.Holder.Session
-		}
-	} else if e.Holder.PID == os.Getpid() && e.Holder.Session != "" {
+	case e.Holder.What == "meeting":
+		who = "the meeting " + e.Holder.Session
+	case e.Holder.PID == os.Getpid() && e.Holder.Session != "":
 		who = "session " + e.Holder.Session
-	} else if e.Holder.PID != 0 {
+	case e.Holder.PID != 0:
 		who = fmt.Sprintf("process %d (session %s)", e.Holder.PID, e.Holder.Session)
 	}
 	s := fmt.Sprintf("the profile %q is in use by %s", e.Profile, who)

@@ -81,7 +81,7 @@ func FuzzWriter(f *testing.F) {
 			t.Errorf("%d lines of %d", len(w.s.Lines), strings.Count(text, "\n")+1)
 		}
 		// Windows give every line once, whatever the budget.
-		if max = max % 1000; max < 4 {
+		if max %= 1000; max < 4 {
 			max = 4
 		}
 		seen := 0

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -48,7 +47,7 @@ type problem struct {
 
 // explain says it in a sentence; ready is what the element did not become ("clickable").
 func (p problem) explain(ready string, waited time.Duration) *Error {
-	why := ""
+	var why string
 	switch p.Problem {
 	case "gone":
 		return &Error{Err: ErrGone, Text: "the element is gone from the page"}
@@ -91,12 +90,4 @@ func noOption(wish string, options []string, count int) *Error {
 		e.Text += "; its options follow"
 	}
 	return e
-}
-
-func quoteAll(list []string) string {
-	q := make([]string, len(list))
-	for i, s := range list {
-		q[i] = strconv.Quote(s)
-	}
-	return strings.Join(q, ", ")
 }

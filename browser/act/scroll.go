@@ -64,7 +64,8 @@ const (
 // Scroll turns the wheel over an element, or over the page with an empty locator, and tells where that led.
 func Scroll(ctx context.Context, p *browser.Page, l locate.Locator, o ScrollOptions) (Scrolled, error) {
 	var e element
-	if l != (locate.Locator{}) {
+	switch whole := l == (locate.Locator{}); {
+	case !whole:
 		s, err := seek(ctx, p, l, o.Wait)
 		if err != nil {
 			return Scrolled{}, err
@@ -75,9 +76,9 @@ func Scroll(ctx context.Context, p *browser.Page, l locate.Locator, o ScrollOpti
 		if o.IntoView {
 			return intoView(ctx, p, s, e)
 		}
-	} else if o.IntoView {
+	case o.IntoView:
 		return Scrolled{}, &locate.Error{Argument: "element", Why: "say what to bring into view"}
-	} else {
+	default:
 		main, err := p.Main(ctx)
 		if err != nil {
 			return Scrolled{}, err

@@ -42,7 +42,7 @@ var errTimeUp = errors.New("the time for measuring is over")
 
 // tooBusy tells an error that a machine makes which does much else; what is measured is the way, not that.
 func tooBusy(ctx context.Context, err error) bool {
-	return errors.Is(err, errUnheard) || errors.Is(err, errNotYet) || err != nil && context.Cause(ctx) == errTimeUp
+	return errors.Is(err, errUnheard) || errors.Is(err, errNotYet) || err != nil && errors.Is(context.Cause(ctx), errTimeUp)
 }
 
 // speak measures how soon we are heard, and how soon not.

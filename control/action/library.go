@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+
 	"parley/control/tabs"
 	"parley/control/vault"
 	"parley/control/wire"

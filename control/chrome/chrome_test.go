@@ -221,7 +221,6 @@ func TestWorkingRealPages(t *testing.T) {
 		<optgroup label=x disabled><option value=g>G</optgroup><option value=pin>PIN</select>
 		<input type=checkbox id=c><input type=radio id=r><input type=checkbox id=back onclick="setTimeout(()=>0);event.preventDefault()"><select id=revert onchange="this.value='a'"><option value=a>A<option value=b>B</select>`)
 	logged := func() string { return r.eval(id, "log.splice(0).join(' ')") }
-	type want struct{ no string }
 	evil := "\u2028</script><script>document.title='pwned'</script>\"'`${document.title='pwned'}\\"
 	for _, c := range []struct {
 		s    tabs.Script
@@ -291,7 +290,6 @@ func TestWorkingRealPages(t *testing.T) {
 	if err := r.b.Run(r.ctx, id, document, tabs.Click, map[string]any{"selector": "#go"}, &out); !errors.Is(err, tabs.ErrDocument) {
 		t.Errorf("%v", err)
 	}
-	_ = want{}
 }
 
 func TestMovingRealTabs(t *testing.T) {

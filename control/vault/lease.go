@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -132,7 +133,7 @@ func (x *Lease) Judge(r tabs.Request) tabs.Verdict {
 
 // sends says whether a request carries something away by its method.
 func sends(r tabs.Request) bool {
-	return r.Method != "GET" && r.Method != "HEAD" && r.Method != "OPTIONS"
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 }
 
 // fits says whether this is the one submission that was prepared.
@@ -142,7 +143,7 @@ func (x *Lease) fits(r tabs.Request) bool {
 	fine := plainHeaders(r.Header)
 	headers(!fine)
 	return fine && !now.After(x.until) && r.Tab == x.terms.Tab && r.Document == x.terms.Document && r.Main && r.Kind == tabs.Navigation && r.From == 0 &&
-		r.Method == "POST" && r.URL == x.terms.Form.Action && r.Origin == x.terms.Form.Origin() && r.BodyWhole && len(r.Body) <= MaxBody &&
+		r.Method == http.MethodPost && r.URL == x.terms.Form.Action && r.Origin == x.terms.Form.Origin() && r.BodyWhole && len(r.Body) <= MaxBody &&
 		x.body(r.Body) && x.terms.Still()
 }
 

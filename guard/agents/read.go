@@ -81,8 +81,11 @@ type line struct {
 // take reads a line. An error ends the program.
 func (r *reader) take(raw []byte) error {
 	var l line
-	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &l) != nil {
+	if len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {
 		return nil // words for a person
+	}
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return nil //nolint:nilerr // an event of another form than those we know
 	}
 	if err := r.shown(l); err != nil {
 		return err

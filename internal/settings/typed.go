@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,6 +76,9 @@ func yesNo(s string) error {
 	return nil
 }
 
+// announced are the languages of meeting/texts.json.
+var announced = []string{"en", "de", "uk", "ru", "sk", "es", "fr", "it", "pl", "pt", "nl", "cs"}
+
 // announceLangs are those that the announcement has texts in (meeting/texts.json).
 func announceLangs(s string) error {
 	langs := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
@@ -82,7 +86,7 @@ func announceLangs(s string) error {
 		return errors.New("it has to name one to four languages")
 	}
 	for _, l := range langs {
-		if !strings.Contains(" en de uk ru sk es fr it pl pt nl cs ", " "+l+" ") {
+		if !slices.Contains(announced, l) {
 			return fmt.Errorf("%q is no language that the announcement is written in", l)
 		}
 	}

@@ -85,11 +85,10 @@ func of[E meeting.CallEvent](w *events) (out []E) {
 
 // microphone is a page whose control only listens to some ways of switching it.
 type microphone struct {
-	mu     sync.Mutex
-	on     bool
-	hidden bool
-	heeds  string // click, page, page-keys, keys
-	asked  []string
+	mu    sync.Mutex
+	on    bool
+	heeds string // click, page, page-keys, keys
+	asked []string
 }
 
 func (m *microphone) page() *attendtest.Page {

@@ -77,7 +77,7 @@ func (c *Call) Arrive(ctx context.Context, limit time.Duration, before func(cont
 // ErrOver means that the page has decided: an end, a call, a wait. There is nothing to ask for any more.
 var ErrOver = errors.New("the page is past its lobby")
 
-// Open says whether the page still waits for us to ask.
+// InLobby says whether the page still waits for us to ask.
 func (c *Call) InLobby() bool {
 	in := false
 	c.Look(func(s *State) {

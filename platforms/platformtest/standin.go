@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +20,6 @@ type Stand struct {
 	PageID func(standin.Seat) string
 	link   platforms.Link
 
-	mu     sync.Mutex
 	people int
 }
 

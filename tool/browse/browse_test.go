@@ -3,6 +3,7 @@ package browse_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,7 +158,7 @@ func TestThePolicySeesTheSessionThatIsMeant(t *testing.T) {
 				delete(args, "timeoutMs")
 			}
 		}
-		if strings.Contains("click type select hover drag", tl.Name) {
+		if slices.Contains([]string{"click", "type", "select", "hover", "drag"}, tl.Name) {
 			args["ref"] = "e999"
 		}
 		seen = nil

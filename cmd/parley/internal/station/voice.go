@@ -235,14 +235,13 @@ type spoken struct {
 	pieces chan speech.Piece
 	made   chan struct{} // closed when all pieces are made
 
-	mu       sync.Mutex
-	taken    []speech.Piece // texts and lengths of what went to the player
-	ready    int64          // samples made so far
-	whole    bool           // ready is everything
-	failed   error
-	stopped  bool
-	playing  bool
-	duration time.Duration
+	mu      sync.Mutex
+	taken   []speech.Piece // texts and lengths of what went to the player
+	ready   int64          // samples made so far
+	whole   bool           // ready is everything
+	failed  error
+	stopped bool
+	playing bool
 }
 
 func (s *spoken) file(ctx context.Context, path string) error {

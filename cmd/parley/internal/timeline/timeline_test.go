@@ -76,7 +76,8 @@ func TestThePictureFitsASmallScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wide, high int
-	if _, err := fmt.Sscanf(b.String()[strings.Index(b.String(), "viewBox"):], `viewBox="0 0 %d %d"`, &wide, &high); err != nil {
+	_, box, _ := strings.Cut(b.String(), "viewBox=")
+	if _, err := fmt.Sscanf(box, `"0 0 %d %d"`, &wide, &high); err != nil {
 		t.Fatal(err)
 	}
 	if wide > 600 || !strings.Contains(b.String(), `width="100%"`) {

@@ -101,7 +101,7 @@ func faultError(body []byte) error {
 }
 
 // errNoAnswer is not fatal for a stream that was open before: the process may be busy or about to be restarted.
-var errNoAnswer = errors.New("the speech process did not answer in time: see its log, " + wire.LogName)
+var errNoAnswer = fmt.Errorf("the speech process did not answer in time: %w", errSeeLog)
 
 // lockPause is how often a client looks whether the one that holds the lock has got its process up.
 const lockPause = 50 * time.Millisecond
@@ -118,7 +118,7 @@ func (e *Engine) connect(ctx context.Context, label string) (*conn, error) {
 			e.greeted.Store(int64(c.pid))
 			return c, nil
 		case context.Cause(ctx) != nil:
-			return nil, e.cause(ctx)
+			return nil, e.gaveUp(ctx)
 		case kindOf(err, "") != "" || errors.Is(err, wire.ErrFrame):
 			return nil, err
 		}
@@ -130,14 +130,23 @@ func (e *Engine) connect(ctx context.Context, label string) (*conn, error) {
 		case err == nil:
 		case errors.Is(err, wire.ErrClaimed):
 			if sleep(ctx, lockPause) != nil {
-				return nil, e.cause(ctx)
+				return nil, e.gaveUp(ctx)
 			}
 		case context.Cause(ctx) != nil:
-			return nil, e.cause(ctx)
+			return nil, e.gaveUp(ctx)
 		default:
 			return nil, err
 		}
 	}
+}
+
+// gaveUp is cause, and keeps the log for whoever is pointed to it.
+func (e *Engine) gaveUp(ctx context.Context) error {
+	err := e.cause(ctx)
+	if errors.Is(err, errNoAnswer) {
+		e.keepLog()
+	}
+	return err
 }
 
 // cause says why a connect was given up.

@@ -88,7 +88,7 @@ func New(o Options) *Engine {
 }
 
 // Close ends the streams and clips of this engine and waits for them. The process stays for its other clients, and
-// otherwise ends by itself.
+// otherwise ends by itself. A run folder in which no process came up goes, unless somebody was pointed to its log.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -96,7 +96,7 @@ func (e *Engine) Close() error {
 	e.stop(errClosed)
 	e.work.Wait()
 	e.watcher.Wait()
-	return nil
+	return e.tidy()
 }
 
 // enter counts a stream or clip in, unless the engine is closed.

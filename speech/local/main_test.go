@@ -31,6 +31,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "some noise")
 		fmt.Fprintln(os.Stderr, BinaryName+": the model file x is missing: parley models fetch")
 		os.Exit(ExitModels)
+	case "wordless":
+		os.Exit(ExitModels)
+	case "words":
+		fmt.Fprintln(os.Stderr, BinaryName+": the model file x is missing: parley models fetch")
+		os.Exit(ExitModels)
 	case "crash":
 		syscall.Kill(os.Getpid(), syscall.SIGSEGV)
 		select {}

@@ -92,7 +92,14 @@ func (e *Engine) start(ctx context.Context) error {
 
 // launchProcess runs the program with the claim as its descriptors 3 and 4.
 func (e *Engine) launchProcess(claim *wire.Claim) (*child, error) {
-	defer claim.Disown()
+	started := false
+	defer func() {
+		if started {
+			claim.Disown()
+		} else if err := claim.Release(); err != nil {
+			e.log.Warn("the run folder was not given up", "err", err)
+		}
+	}()
 	binary, err := findBinary(e.o)
 	if err != nil {
 		return nil, err
@@ -124,6 +131,7 @@ func (e *Engine) launchProcess(claim *wire.Claim) (*child, error) {
 	if err := spawn.StartCmd(spawn.Speech, cmd, spawn.Options{}); err != nil {
 		return nil, unavailable("%s does not start: %w", binary, err)
 	}
+	started = true
 	c := &child{pid: cmd.Process.Pid, started: time.Now(), done: make(chan struct{})}
 	// Before anybody waits for it, so that the id is its own for sure.
 	start, err := proc.StartTime(c.pid)
@@ -176,6 +184,9 @@ func (e *Engine) died(c *child, err error, crashed bool) {
 		e.crashes++
 	}
 	e.mu.Unlock()
+	if crashed || errors.Is(err, errSeeLog) {
+		e.keepLog() // the reason is there, if anywhere
+	}
 	e.log.Warn("speech process died", "pid", c.pid, "err", err, "after", life.Round(time.Millisecond))
 }
 
@@ -208,6 +219,9 @@ func openLog(path string) (*os.File, error) {
 	return f, nil
 }
 
+// errSeeLog points somebody to the log.
+var errSeeLog = errors.New("see its log, " + wire.LogName)
+
 // exitError says why the process ended, in its own last words where it had some.
 func exitError(err error, runDir string, from int64) error {
 	var exit *exec.ExitError
@@ -218,7 +232,7 @@ func exitError(err error, runDir string, from int64) error {
 		if said := lastWords(filepath.Join(runDir, wire.LogName), from); said != "" {
 			return unavailable("%s", said)
 		}
-		return unavailable("the speech process ended with status %d; its log is %s", code, wire.LogName)
+		return unavailable("the speech process ended with status %d: %w", code, errSeeLog)
 	}
 	return &speech.Error{Kind: speech.KindInternal, Op: "start", Err: fmt.Errorf("the speech process died: %v", exit)}
 }

@@ -57,6 +57,7 @@ func (e *Engine) Status(ctx context.Context) Status {
 		st, err = c.state(ctx)
 	}
 	if err != nil {
+		e.keepLog()
 		return Status{State: StateFailed, Problem: fmt.Sprintf("the speech process does not answer: %v", err), Remedy: "see its log, " + wire.LogName + " in the run folder"}
 	}
 	out := Status{

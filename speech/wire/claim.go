@@ -33,23 +33,22 @@ type Claim struct {
 
 // NewClaim takes the lock of dir and makes the socket. ErrClaimed says that somebody else holds the lock.
 func NewClaim(dir string) (*Claim, error) {
-	if err := PrivateDir(dir); err != nil {
+	switch err := PrivateDir(dir); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, ErrClaimed // as below
+	case err != nil:
 		return nil, err
 	}
 	path := SocketPath(dir)
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("speech wire: the run folder's path is too long: a socket's address holds %d bytes, this needs %d: %s", maxSocketPath, len(path), path)
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("speech wire: %w", err)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		lock.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, ErrClaimed
-		}
-		return nil, fmt.Errorf("speech wire: lock %s: %w", lock.Name(), err)
+	lock, err := lockIn(dir, os.O_CREATE)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, ErrClaimed // its folder is just being cleared away: the next try makes it anew
+	case err != nil:
+		return nil, err
 	}
 	if err := lock.Truncate(0); err != nil { // the last holder's name
 		lock.Close()
@@ -66,6 +65,88 @@ func NewClaim(dir string) (*Claim, error) {
 		return nil, fmt.Errorf("speech wire: %w", err)
 	}
 	return &Claim{Lock: lock, Socket: socket, dir: dir}, nil
+}
+
+// lockIn takes the lock of dir. ErrNotExist says that it is not there, or has just gone.
+func lockIn(dir string, flag int) (*os.File, error) {
+	lock, err := os.OpenFile(filepath.Join(dir, LockName), os.O_RDWR|flag|syscall.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("speech wire: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrClaimed
+		}
+		return nil, fmt.Errorf("speech wire: lock %s: %w", lock.Name(), err)
+	}
+	// A lock on a file that was cleared away between the two calls would keep nobody out.
+	mine, err := lock.Stat()
+	if err == nil {
+		var named os.FileInfo
+		if named, err = os.Stat(lock.Name()); err == nil && !os.SameFile(mine, named) {
+			err = os.ErrNotExist
+		}
+	}
+	if err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("speech wire: %w", err)
+	}
+	return lock, nil
+}
+
+// maxLog is the longest log that Clear reads.
+const maxLog = 1 << 20
+
+// Clear removes a run folder that no process serves and that holds nothing worth keeping: the lock, a dead socket and
+// a log of which useless says so. It is no error when the folder stays.
+func Clear(dir string, useless func(log []byte) bool) error {
+	lock, err := lockIn(dir, 0)
+	switch {
+	case errors.Is(err, ErrClaimed), errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	defer lock.Close()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("speech wire: %w", err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case LockName, SocketName:
+		case LogName:
+			info, err := e.Info()
+			if err != nil {
+				return fmt.Errorf("speech wire: %w", err)
+			}
+			if !info.Mode().IsRegular() || info.Size() > maxLog {
+				return nil
+			}
+			log, err := os.ReadFile(filepath.Join(dir, LogName))
+			if err != nil {
+				return fmt.Errorf("speech wire: %w", err)
+			}
+			if !useless(log) {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	// The lock last: whoever waits for it finds that it is no longer the folder's.
+	for _, name := range []string{SocketName, LogName, LockName, "."} {
+		path := filepath.Join(dir, name)
+		err := os.Remove(path)
+		if errors.Is(err, syscall.ENOTEMPTY) {
+			return nil // somebody has just come
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("speech wire: %w", err)
+		}
+	}
+	return nil
 }
 
 func listen(path string) (*os.File, error) {

@@ -110,32 +110,40 @@ func TestFaultsOfAConversation(t *testing.T) {
 		well("a synthesizer that hangs")
 	})
 
-	t.Run("the speech process is killed", func(t *testing.T) {
-		victim := speechProcess(speechRunFor(models))
-		if victim == 0 {
-			t.Fatal("no speech process of this test runs")
-		}
-		said := make(chan error, 1)
-		clip := h.voice("And could you please tell all of us when the next meeting is going to be?")
-		turns := len(quick.turns())
-		go func() { said <- ada.Play(h.ctx, clip) }()
-		if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-said; err != nil {
-			t.Fatal(err)
-		}
-		quick.until(h.ctx, "what was said meanwhile is heard all the same", func() bool {
-			n := 0
-			for _, m := range quick.heard {
-				if m.turn() {
-					n++
-				}
+	for _, c := range []struct {
+		name   string
+		signal syscall.Signal
+	}{{"the speech process is killed", syscall.SIGKILL}, {"the speech process is stopped", syscall.SIGSTOP}} {
+		t.Run(c.name, func(t *testing.T) {
+			victim := speechProcess(speechRunFor(models))
+			if victim == 0 {
+				t.Fatal("no speech process of this test runs")
 			}
-			return n > turns
+			said := make(chan error, 1)
+			clip := h.voice("And could you please tell all of us when the next meeting is going to be?")
+			turns := len(quick.turns())
+			go func() { said <- ada.Play(h.ctx, clip) }()
+			if err := syscall.Kill(victim, c.signal); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-said; err != nil {
+				t.Fatal(err)
+			}
+			quick.until(h.ctx, "what was said meanwhile is heard all the same", func() bool {
+				n := 0
+				for _, m := range quick.heard {
+					if m.turn() {
+						n++
+					}
+				}
+				return n > turns
+			})
+			if now := speechProcess(speechRunFor(models)); now == 0 || now == victim {
+				t.Errorf("process %d, before %d", now, victim)
+			}
+			well(c.name)
 		})
-		well("a killed speech process")
-	})
+	}
 
 	h.call("meeting_leave", map[string]any{"meeting_id": id}, nil)
 	quick.until(h.ctx, "the channel goes", func() bool { return slices.Contains(quick.gone, channel) })

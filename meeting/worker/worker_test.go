@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -180,6 +181,9 @@ func TestEndOfPipeIsAPoliteEnd(t *testing.T) {
 
 // SIGTERM and the end of the pipe are one cause, in whichever order and number they come.
 func TestSIGTERMIsTheSame(t *testing.T) {
+	arrived := make(chan os.Signal, 1)
+	signal.Notify(arrived, syscall.SIGTERM)
+	defer signal.Stop(arrived)
 	s := start(t, meetingtest.Script{}, nil)
 	s.begin()
 	s.attending()
@@ -188,6 +192,7 @@ func TestSIGTERMIsTheSame(t *testing.T) {
 	}
 	s.in.Close()
 	s.end(meeting.ReasonShutdown, ExitDone)
+	<-arrived // where the pipe was faster: it would be the next worker's
 }
 
 func TestAServiceThatDoesNotReadIsGone(t *testing.T) {

@@ -60,6 +60,8 @@ type Server struct {
 	again   chan struct{} // another try is wanted
 
 	clients, streams, clips atomic.Int64
+	coming                  atomic.Int64  // connections that have not said yet what they want
+	said                    chan struct{} // one of them has
 	change                  chan struct{} // a client came or went
 	lag, worst              atomic.Int64  // ms
 	skipped                 atomic.Int64  // partials not even asked for
@@ -86,7 +88,7 @@ func New(o Options) *Server {
 	if o.Sounds == nil {
 		o.Sounds = NewSounds("")
 	}
-	s := &Server{o: o, log: o.Log, began: time.Now(), loaded: make(chan struct{}), again: make(chan struct{}, 1), change: make(chan struct{}, 1)}
+	s := &Server{o: o, log: o.Log, began: time.Now(), loaded: make(chan struct{}), again: make(chan struct{}, 1), change: make(chan struct{}, 1), said: make(chan struct{}, 1)}
 	s.voice = newVoice(o)
 	return s
 }
@@ -167,12 +169,13 @@ var ErrMemory = errors.New("speech: the process holds too much memory and is sta
 // weighEvery is how often the memory is looked at.
 const weighEvery = 20 * time.Second
 
-// lastWords waits until the clients that want something have heard why they do not get it.
+// lastWords waits until the clients that want something, or have only come to say what, have heard why they do not get it.
 func (s *Server) lastWords(ctx context.Context) {
 	most := time.NewTimer(time.Second)
 	defer most.Stop()
-	for s.clients.Load() > 0 {
+	for s.clients.Load()+s.coming.Load() > 0 {
 		select {
+		case <-s.said:
 		case <-s.change:
 		case <-most.C:
 			return
@@ -241,6 +244,7 @@ func (s *Server) accept(ctx context.Context) error {
 			}
 			return err
 		}
+		s.coming.Add(1)
 		s.conns.Go(func() {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -256,6 +260,14 @@ const helloTimeout = 10 * time.Second
 
 // serve is one connection.
 func (s *Server) serve(ctx context.Context, c *client) {
+	known := sync.OnceFunc(func() {
+		s.coming.Add(-1)
+		select {
+		case s.said <- struct{}{}:
+		default:
+		}
+	})
+	defer known()
 	if err := c.conn.SetReadDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return
 	}
@@ -279,6 +291,7 @@ func (s *Server) serve(ctx context.Context, c *client) {
 		}
 		switch typ {
 		case wire.TypeAsk:
+			known() // it looks, and may stay for long
 			if err := c.conn.SetReadDeadline(time.Now().Add(helloTimeout)); err != nil {
 				return
 			}
@@ -291,7 +304,7 @@ func (s *Server) serve(ctx context.Context, c *client) {
 				c.fault(speech.KindInternal, err.Error())
 				return
 			}
-			s.enter(c, &s.streams, s.o.MaxStreams, errTooMany, func() error { return s.listen(ctx, c, listen) })
+			s.enter(c, known, &s.streams, s.o.MaxStreams, errTooMany, func() error { return s.listen(ctx, c, listen) })
 			return
 		case wire.TypeSay:
 			say, err := wire.Parse[wire.Say](body)
@@ -299,15 +312,16 @@ func (s *Server) serve(ctx context.Context, c *client) {
 				c.fault(speech.KindInternal, err.Error())
 				return
 			}
-			s.enter(c, &s.clips, s.o.MaxClips, errors.New("too many texts at once"), func() error { return s.say(ctx, c, say) })
+			s.enter(c, known, &s.clips, s.o.MaxClips, errors.New("too many texts at once"), func() error { return s.say(ctx, c, say) })
 			return
 		}
 	}
 }
 
 // enter counts a client while it is served, and tells it the error with which that ends.
-func (s *Server) enter(c *client, count *atomic.Int64, most int, tooMany error, serve func() error) {
+func (s *Server) enter(c *client, known func(), count *atomic.Int64, most int, tooMany error, serve func() error) {
 	s.clients.Add(1)
+	known()
 	s.changed()
 	defer s.changed()
 	defer s.clients.Add(-1)

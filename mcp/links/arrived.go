@@ -37,7 +37,7 @@ func arrived(ctx context.Context, within time.Duration) bool {
 		return true
 	}
 	deadline := time.Now().Add(within)
-	for {
+	for last := false; ; {
 		waiting := 0
 		var queueErr error
 		if err := raw.Control(func(fd uintptr) { waiting, queueErr = unix.IoctlGetInt(int(fd), unix.TIOCOUTQ) }); err != nil {
@@ -46,13 +46,14 @@ func arrived(ctx context.Context, within time.Duration) bool {
 		if queueErr != nil || waiting == 0 {
 			return true
 		}
-		if time.Now().After(deadline) {
+		if last || time.Now().After(deadline) {
 			return false
 		}
-		// The system has no event for this; it is over in a moment, or the client is gone.
+		// The system has no event for this; it is over in a moment, or the client is gone. One that has everything may
+		// hang up before we look again.
 		select {
 		case <-ctx.Done():
-			return false
+			last = true
 		case <-time.After(2 * time.Millisecond):
 		}
 	}

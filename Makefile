@@ -28,7 +28,7 @@ test: setup ## all tests
 accept: setup ## what takes long: a bare machine, the MCP conformance suite, LiveKit, MiniWoB++, races
 	@$(GO) test -race -p 1 -timeout 60m ./...
 	@PARLEY_TEST_KILLS=200 $(GO) test -timeout 30m ./meeting/keeper
-	@PARLEY_TEST_KILLS=200 $(GO) test -tags accept -timeout 90m ./cmd/parley -run TestKillsAtRandomMoments
+	@PARLEY_TEST_KILLS=200 $(GO) test -tags accept -timeout 90m ./cmd/parley -run 'TestKillsAtRandomMoments|TestFaultsOfAConversation'
 	@$(GO) test -tags accept -timeout 150m ./tool/browse -run 'TestTwentyStepsOfTheTypeScriptClient|TestFiveHundred|TestSoak'
 	@$(GO) test -tags accept -p 1 -timeout 30m ./mcp/conformance ./platforms/livekit ./tool/browse/miniwob ./guard ./guard/seal ./guard/injection ./control/...
 	@$(GO) test -tags accept -p 1 -timeout 150m ./platforms/meet/standin ./platforms/zoom/standin

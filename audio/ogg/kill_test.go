@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 }
 
 // kills is how many workers are killed: enough to see the distribution.
-const kills = 40
+const kills = 24
 
 func TestAKilledWorkerLosesLessThanASecond(t *testing.T) {
 	need.Sound(t)

@@ -23,4 +23,4 @@ func TestScenarios(t *testing.T) {
 	platformtest.Scenarios(t, Platform(), standin.Kind(), names...)
 }
 
-var selected = []string{"denied-redirect", "launcher", "removed", "passcode-wrong", "chat-to-hosts-only", "signed-in", "passcode-in-the-link", "meeting-group-chat", "classic-client", "host-is-not-there", "audio-in-other-words", "audio-nowhere"}
+var selected = []string{"denied-redirect", "launcher", "removed", "passcode-wrong", "chat-to-hosts-only", "passcode-in-the-link", "classic-client", "audio-in-other-words", "audio-nowhere"}

@@ -238,3 +238,25 @@ func TestAReaderThatGoesAwayIsAnInterrupt(t *testing.T) {
 		t.Error("nobody is told")
 	}
 }
+
+// Our own processes run in other folders: what is told them does not depend on ours.
+func TestFoldersAreAbsolute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PARLEY_CONFIG", "/dev/null")
+	t.Setenv("PARLEY_DATA", "data")
+	t.Setenv("PARLEY_MODELS", "../models")
+	v, err := loadSettings(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := dataDir(v); got != filepath.Join(here, "data") {
+		t.Errorf("data in %s", got)
+	}
+	if got := modelsDir(v); got != filepath.Join(filepath.Dir(here), "models") {
+		t.Errorf("models in %s", got)
+	}
+}

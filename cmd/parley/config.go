@@ -87,7 +87,7 @@ func loadSettings(flags map[string]string) (*settings.Values, error) {
 // dataDir is PARLEY_DATA, else parley below the user's data folder.
 func dataDir(v *settings.Values) string {
 	if d := v.String("PARLEY_DATA"); d != "" {
-		return d
+		return absolute(d)
 	}
 	if d := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) {
 		return filepath.Join(d, "parley")
@@ -102,7 +102,15 @@ func dataDir(v *settings.Values) string {
 // modelsDir is PARLEY_MODELS, else models in the data folder.
 func modelsDir(v *settings.Values) string {
 	if d := v.String("PARLEY_MODELS"); d != "" {
-		return d
+		return absolute(d)
 	}
 	return filepath.Join(dataDir(v), "models")
+}
+
+// absolute is a folder as our own processes see it, which run elsewhere.
+func absolute(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
 }

@@ -328,6 +328,9 @@ func (m *Machine) transcriptUnfinished(err error) {
 	m.do(ForgetHearing{})
 	m.sound.words.stage = stageFailed
 	if s := m.sound.guess; s.Seq > 0 && s.Text != "" {
+		if m.spokenObjection(s) { // the last thing that somebody said: nothing is kept then
+			return
+		}
 		s.Unfinished = true
 		m.people.segments++
 		m.do(Append{s})

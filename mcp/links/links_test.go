@@ -17,6 +17,7 @@ import (
 
 	"parley/store"
 	"parley/tenant"
+	"parley/testkit/need"
 	"parley/tool"
 )
 
@@ -100,21 +101,26 @@ func (w *world) link() tool.RecordingLink {
 // do makes a request and gives status and body.
 func (w *world) do(method, url string, header ...string) (int, string, http.Header) {
 	w.Helper()
-	r, err := http.NewRequestWithContext(w.Context(), method, url, nil)
+	return ask(w.T, method, url, "", header...)
+}
+
+func ask(t *testing.T, method, url, body string, header ...string) (int, string, http.Header) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
-		w.Fatal(err)
+		t.Fatal(err)
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		w.Fatal(err)
+		t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		w.Fatal(err)
+		t.Fatal(err)
 	}
 	return resp.StatusCode, string(b), resp.Header
 }
@@ -165,9 +171,7 @@ func TestALinkWorksOnce(t *testing.T) {
 }
 
 func TestTheCurlLineWorks(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl on this machine")
-	}
+	need.Program(t, "curl")
 	w := newWorld(t, 64<<10)
 	l := w.link()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", l.Curl)

@@ -2,7 +2,6 @@ package links
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"parley/tenant"
+	"parley/testkit/need"
 	"parley/tool"
 	"parley/upload"
 )
@@ -51,23 +51,8 @@ func (w *intake) create(name string, size int64) (upload.File, tool.UploadLink) 
 
 func (w *intake) send(url, body string, header ...string) (int, string) {
 	w.Helper()
-	r, err := http.NewRequestWithContext(w.Context(), http.MethodPut, url, strings.NewReader(body))
-	if err != nil {
-		w.Fatal(err)
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
+	code, text, _ := ask(w.T, http.MethodPut, url, body, header...)
+	return code, text
 }
 
 func TestAFileIsSentOnce(t *testing.T) {
@@ -154,9 +139,7 @@ func TestWhatASenderIsTold(t *testing.T) {
 
 // The command that is given to agents works as it stands, whatever the file is called.
 func TestTheCommandSends(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("there is no curl on this machine")
-	}
+	need.Program(t, "curl")
 	w := newIntake(t)
 	for _, name := range []string{"it's; $(touch x) {a,b}[1-2].txt", "-", "-T"} {
 		dir := t.TempDir()

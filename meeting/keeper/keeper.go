@@ -261,7 +261,9 @@ func (k *Keeper) begin(ctx context.Context, r JoinRequest) (*attendance, Status,
 		taken, done, err := r.Prepare(id, &r.Start)
 		if err != nil {
 			row.State, row.Reason, row.Ended = string(meeting.Ended), string(meeting.ReasonStartFailed), time.Now()
-			_ = k.o.Book.Update(context.WithoutCancel(ctx), row)
+			if err := k.o.Book.Update(context.WithoutCancel(ctx), row); err != nil { // it would look like another service's
+				k.log.Error("keeper: book", "meeting", id, "err", err)
+			}
 			k.unlock(id, lock)
 			return nil, Status{}, err
 		}
@@ -374,7 +376,7 @@ func (k *Keeper) Status(ctx context.Context, t tenant.ID, id string) (Status, er
 	if err != nil {
 		return Status{}, err
 	}
-	return k.fromRow(row), nil
+	return k.withEvidence(k.fromRow(row)), nil
 }
 
 // List gives a tenant's meetings, the newest first.

@@ -178,7 +178,7 @@ func (k *Keeper) takeOver(left info, lock *os.File) {
 	a := newAttendance(k, row, set, d.Name)
 	a.lock, a.run, a.admitted = lock, left.Run, row.Admitted
 	a.gone = true
-	a.status = k.fromRow(row).Status
+	a.status = k.withEvidence(k.fromRow(row)).Status
 	e := meeting.ReasonInterrupted.Ending()
 	if news {
 		a.ended = endOf(left, set)

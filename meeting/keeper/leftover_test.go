@@ -59,7 +59,7 @@ func TestWhenAnInterruptedMeetingEnded(t *testing.T) {
 func TestEvidenceIsFoundAgain(t *testing.T) {
 	k := keeper(t, 0)
 	row := store.Meeting{ID: "m0123456789ab", Tenant: "me", State: "ended", Reason: "left", Ended: time.Now()}
-	if s := k.fromRow(row); s.Evidence != "" {
+	if s := k.withEvidence(k.fromRow(row)); s.Evidence != "" {
 		t.Errorf("evidence that is not there: %q", s.Evidence)
 	}
 	set, err := files.Of(k.o.Data, "me", row.ID)
@@ -69,7 +69,7 @@ func TestEvidenceIsFoundAgain(t *testing.T) {
 	if err := os.MkdirAll(set.Evidence(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if s := k.fromRow(row); s.Evidence != set.Evidence() {
+	if s := k.withEvidence(k.fromRow(row)); s.Evidence != set.Evidence() {
 		t.Errorf("%q", s.Evidence)
 	}
 }

@@ -83,10 +83,15 @@ func (k *Keeper) fromRow(row store.Meeting) Status {
 		}
 		s.DurationS = until.Sub(row.Admitted).Seconds()
 	}
-	if set, err := files.Of(k.o.Data, string(row.Tenant), row.ID); err == nil {
-		if s.RecordingClosed || s.RecordingDamaged {
-			s.RecordingPath = set.Recording()
-		}
+	if set, err := files.Of(k.o.Data, string(row.Tenant), row.ID); err == nil && (s.RecordingClosed || s.RecordingDamaged) {
+		s.RecordingPath = set.Recording()
+	}
+	return s
+}
+
+// withEvidence also looks for the evidence on the disk, which a list of meetings has no use for.
+func (k *Keeper) withEvidence(s Status) Status {
+	if set, err := files.Of(k.o.Data, string(s.Tenant), s.ID); err == nil {
 		if _, err := os.Stat(set.Evidence()); err == nil {
 			s.Evidence = set.Evidence()
 		}

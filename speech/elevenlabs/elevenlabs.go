@@ -42,7 +42,6 @@ type Options struct {
 const (
 	maxAudio = 24_000 * 2 * 300 // five minutes
 	maxError = 16 << 10
-	maxText  = 10_000 // bytes of one request, as of the local engine
 	maxTries = 4
 )
 
@@ -61,11 +60,10 @@ func New(o Options) (*Engine, error) {
 	if o.URL == "" {
 		o.URL = DefaultURL
 	}
-	u, err := url.Parse(o.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("elevenlabs: the address of the service is not an http or https address")
+	var err error
+	if o.URL, err = sentences.Address(o.URL); err != nil {
+		return nil, fmt.Errorf("elevenlabs: %w", err)
 	}
-	o.URL = strings.TrimSuffix(o.URL, "/")
 	if o.Model == "" {
 		o.Model = DefaultModel
 	}
@@ -78,11 +76,7 @@ func New(o Options) (*Engine, error) {
 	if o.Retry == 0 {
 		o.Retry = 500 * time.Millisecond
 	}
-	return &Engine{o: o, client: &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true},
-		// The key and what somebody says go to the address that was set, and to no other.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &Engine{o: o, client: sentences.Client(&http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true})}, nil
 }
 
 // Close lets go of idle connections.
@@ -90,11 +84,8 @@ func (e *Engine) Close() error { e.client.CloseIdleConnections(); return nil }
 
 // Speak starts the synthesis of a text.
 func (e *Engine) Speak(ctx context.Context, r speech.SpeakRequest) (speech.Clip, error) {
-	switch {
-	case len(r.Text) > maxText:
-		return nil, fail(speech.KindInput, fmt.Errorf("a text of %d bytes: at most %d are said at once; send it in parts", len(r.Text), maxText))
-	case r.Speed != 0 && !(r.Speed >= 0.5 && r.Speed <= 2):
-		return nil, fail(speech.KindInput, fmt.Errorf("speed %v: it lies between 0.5 and 2", r.Speed))
+	if err := sentences.Check(r); err != nil {
+		return nil, err
 	}
 	return sentences.Speak(ctx, r.Text, r.Lang, func(ctx context.Context, text string) ([]int16, error) { return e.sentence(ctx, r, text) }), nil
 }
@@ -132,7 +123,7 @@ func (e *Engine) sentence(ctx context.Context, r speech.SpeakRequest, text strin
 	}
 	raw, err := json.Marshal(body)
 	if err != nil {
-		return nil, fail(speech.KindInput, errors.New("the text cannot be sent"))
+		return nil, sentences.Fail(speech.KindInput, errors.New("the text cannot be sent"))
 	}
 	for try := 1; ; try++ {
 		pcm, wait, err := e.post(ctx, voice, raw)
@@ -152,7 +143,7 @@ func (e *Engine) post(ctx context.Context, voice string, body []byte) (pcm []int
 	address := e.o.URL + "/v1/text-to-speech/" + url.PathEscape(voice) + "/stream?output_format=pcm_24000&enable_logging=false"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, -1, fail(speech.KindInput, errors.New("the address of the service cannot be used"))
+		return nil, -1, sentences.Fail(speech.KindInput, errors.New("the address of the service cannot be used"))
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "audio/pcm")
@@ -171,9 +162,9 @@ func (e *Engine) post(ctx context.Context, voice string, body []byte) (pcm []int
 	case err != nil:
 		return nil, e.o.Retry, reach(ctx, err)
 	case len(raw) > maxAudio:
-		return nil, -1, fail(speech.KindInternal, errors.New("the service sends more sound than a sentence can have"))
+		return nil, -1, sentences.Fail(speech.KindInternal, errors.New("the service sends more sound than a sentence can have"))
 	case len(raw) < 2:
-		return nil, e.o.Retry, fail(speech.KindUnavailable, errors.New("the service sent no sound"))
+		return nil, e.o.Retry, sentences.Fail(speech.KindUnavailable, errors.New("the service sent no sound"))
 	}
 	pcm = make([]int16, len(raw)/2)
 	for i := range pcm {
@@ -182,19 +173,8 @@ func (e *Engine) post(ctx context.Context, voice string, body []byte) (pcm []int
 	return pcm, 0, nil
 }
 
-// reach words that the service was not reached, did not answer in time, or broke off.
 func reach(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fail(speech.KindUnavailable, errors.New("the service did not answer in time"))
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err // without the address
-	}
-	return fail(speech.KindNetwork, fmt.Errorf("the service was not reached, or broke off: %w", err))
+	return sentences.Reach(ctx, err, speech.KindNetwork, "the service was not reached, or broke off")
 }
 
 // refusal is an answer that is no sound. The service's own words are not repeated: they may quote the text.
@@ -226,10 +206,8 @@ func (e *Engine) refusal(res *http.Response) (wait time.Duration, err error) {
 	case res.StatusCode >= 500:
 		kind, wait = speech.KindUnavailable, e.o.Retry
 	}
-	return wait, fail(kind, errors.New(what))
+	return wait, sentences.Fail(kind, errors.New(what))
 }
-
-func fail(k speech.Kind, err error) error { return &speech.Error{Kind: k, Op: "speak", Err: err} }
 
 // Voices lists the account's.
 func (e *Engine) Voices(ctx context.Context) ([]speech.Voice, error) {
@@ -237,7 +215,7 @@ func (e *Engine) Voices(ctx context.Context) ([]speech.Voice, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.o.URL+"/v1/voices", nil)
 	if err != nil {
-		return nil, fail(speech.KindInput, errors.New("the address of the service cannot be used"))
+		return nil, sentences.Fail(speech.KindInput, errors.New("the address of the service cannot be used"))
 	}
 	req.Header.Set("xi-api-key", e.o.Key)
 	res, err := e.client.Do(req)
@@ -260,7 +238,7 @@ func (e *Engine) Voices(ctx context.Context) ([]speech.Voice, error) {
 		return nil, reach(ctx, err)
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fail(speech.KindInternal, errors.New("the list of voices cannot be read"))
+		return nil, sentences.Fail(speech.KindInternal, errors.New("the list of voices cannot be read"))
 	}
 	var out []speech.Voice
 	for _, v := range list.Voices {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -35,7 +34,6 @@ type Options struct {
 const (
 	maxAudio = 32 << 20 // some six minutes at 44.1 kHz
 	maxError = 16 << 10
-	maxText  = 10_000 // bytes of one request, as of the local engine
 )
 
 // Engine implements speech.Synthesizer. It is safe for concurrent use. A text is sent a sentence at a time, the next one
@@ -47,11 +45,10 @@ type Engine struct {
 
 // New makes an engine. It does not connect.
 func New(o Options) (*Engine, error) {
-	u, err := url.Parse(o.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("supertonic: the address of the service is not an http or https address")
+	var err error
+	if o.URL, err = sentences.Address(o.URL); err != nil {
+		return nil, fmt.Errorf("supertonic: %w", err)
 	}
-	o.URL = strings.TrimSuffix(o.URL, "/")
 	if o.Model == "" {
 		o.Model = "supertonic-3"
 	}
@@ -64,11 +61,7 @@ func New(o Options) (*Engine, error) {
 	if o.Retry == 0 {
 		o.Retry = time.Second
 	}
-	return &Engine{o: o, client: &http.Client{
-		Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Limit, MaxResponseHeaderBytes: 64 << 10},
-		// What somebody says goes to the address that was set, and to no other.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &Engine{o: o, client: sentences.Client(&http.Transport{Proxy: nil, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Limit, MaxResponseHeaderBytes: 64 << 10})}, nil
 }
 
 // Close lets go of idle connections.
@@ -76,11 +69,8 @@ func (e *Engine) Close() error { e.client.CloseIdleConnections(); return nil }
 
 // Speak starts the synthesis of a text.
 func (e *Engine) Speak(ctx context.Context, r speech.SpeakRequest) (speech.Clip, error) {
-	switch {
-	case len(r.Text) > maxText:
-		return nil, fail(speech.KindInput, fmt.Errorf("a text of %d bytes: at most %d are said at once; send it in parts", len(r.Text), maxText))
-	case r.Speed != 0 && !(r.Speed >= 0.5 && r.Speed <= 2):
-		return nil, fail(speech.KindInput, fmt.Errorf("speed %v: it lies between 0.5 and 2", r.Speed))
+	if err := sentences.Check(r); err != nil {
+		return nil, err
 	}
 	return sentences.Speak(ctx, r.Text, r.Lang, func(ctx context.Context, text string) ([]int16, error) { return e.sentence(ctx, r, text) }), nil
 }
@@ -108,7 +98,7 @@ func (e *Engine) sentence(ctx context.Context, r speech.SpeakRequest, text strin
 	}
 	raw, err := json.Marshal(body)
 	if err != nil {
-		return nil, fail(speech.KindInput, errors.New("the text cannot be sent"))
+		return nil, sentences.Fail(speech.KindInput, errors.New("the text cannot be sent"))
 	}
 	for {
 		pcm, err := e.post(ctx, raw)
@@ -128,7 +118,7 @@ var errNotReady = errors.New("the service is still loading its model")
 func (e *Engine) post(ctx context.Context, body []byte) ([]int16, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.o.URL+"/v1/audio/speech", bytes.NewReader(body))
 	if err != nil {
-		return nil, fail(speech.KindInput, errors.New("the address of the service cannot be used"))
+		return nil, sentences.Fail(speech.KindInput, errors.New("the address of the service cannot be used"))
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "audio/wav")
@@ -145,24 +135,13 @@ func (e *Engine) post(ctx context.Context, body []byte) ([]int16, error) {
 	case ctx.Err() != nil:
 		return nil, reach(ctx, ctx.Err())
 	case err != nil:
-		return nil, fail(speech.KindInternal, err)
+		return nil, sentences.Fail(speech.KindInternal, err)
 	}
 	return pcm, nil
 }
 
-// reach words that the service was not reached, or did not answer in time.
 func reach(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fail(speech.KindUnavailable, errors.New("the service did not answer in time"))
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err // without the address, which is the operator's
-	}
-	return fail(speech.KindUnavailable, fmt.Errorf("the service cannot be reached (PARLEY_TTS_URL): %w", err))
+	return sentences.Reach(ctx, err, speech.KindUnavailable, "the service cannot be reached (PARLEY_TTS_URL)")
 }
 
 // codes are those that the service is known to give; other words of it are not repeated: they may quote the text.
@@ -183,9 +162,9 @@ func refusal(res *http.Response) error {
 	kind, known := codes[body.Error.Code]
 	switch {
 	case body.Error.Code == "not_ready", res.StatusCode == http.StatusServiceUnavailable:
-		return fail(speech.KindUnavailable, errNotReady)
+		return sentences.Fail(speech.KindUnavailable, errNotReady)
 	case known:
-		return fail(kind, fmt.Errorf("the service answers %s", body.Error.Code))
+		return sentences.Fail(kind, fmt.Errorf("the service answers %s", body.Error.Code))
 	case res.StatusCode == http.StatusUnauthorized, res.StatusCode == http.StatusForbidden:
 		kind = speech.KindAuth
 	case res.StatusCode == http.StatusTooManyRequests:
@@ -195,10 +174,8 @@ func refusal(res *http.Response) error {
 	default:
 		kind = speech.KindInput
 	}
-	return fail(kind, fmt.Errorf("the service answers with status %d", res.StatusCode))
+	return sentences.Fail(kind, fmt.Errorf("the service answers with status %d", res.StatusCode))
 }
-
-func fail(k speech.Kind, err error) error { return &speech.Error{Kind: k, Op: "speak", Err: err} }
 
 // builtin are the voices that every service of this kind has.
 var builtin = []string{"F1", "F2", "F3", "F4", "F5", "M1", "M2", "M3", "M4", "M5"}
@@ -209,7 +186,7 @@ func (e *Engine) Voices(ctx context.Context) ([]speech.Voice, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.o.URL+"/v1/styles", nil)
 	if err != nil {
-		return nil, fail(speech.KindInput, errors.New("the address of the service cannot be used"))
+		return nil, sentences.Fail(speech.KindInput, errors.New("the address of the service cannot be used"))
 	}
 	res, err := e.client.Do(req)
 	if err != nil {

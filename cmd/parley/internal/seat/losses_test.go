@@ -17,6 +17,7 @@ func TestLosses(t *testing.T) {
 		{wire.Fault{Part: "voice", Kind: "utterance-failed", Action: "gave-up"}, ""},
 		{wire.Fault{Part: "recorder", Kind: "died", Action: "gave-up"}, "The recording broke off (died)"},
 		{wire.Fault{Part: "disk", Kind: "disk-full", Action: "gave-up"}, "Make room"},
+		{wire.Fault{Part: "disk", Kind: "delete-failed", Action: "gave-up"}, "could not be removed"},
 		{wire.Fault{Part: "speech", Kind: "unfinished", Action: "gave-up"}, "last words may be missing"},
 		{wire.Fault{Part: "speech", Kind: "auth", Action: "gave-up"}, "broke off (auth)"},
 	} {

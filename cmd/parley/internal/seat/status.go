@@ -141,6 +141,10 @@ func losses(faults []*wire.Fault) []string {
 		case meeting.PartRecorder:
 			out = append(out, "The recording broke off ("+f.Kind+"); what was written until then is kept.")
 		case meeting.PartDisk:
+			if f.Kind == "delete-failed" {
+				out = append(out, "The recording could not be removed; the next start of the service tries again. The log says why.")
+				continue
+			}
 			out = append(out, "The disk did not take all of it ("+f.Kind+"): recording and transcript may be cut short. Make room in the data folder.")
 		case meeting.PartSpeech:
 			if f.Kind == "unfinished" {

@@ -5,11 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
-// ErrUnreachable means that a page could not be loaded; the error that wraps it says why.
-var ErrUnreachable = errors.New("the page cannot be reached")
+// What callers branch on.
+var (
+	// ErrUnreachable means that a page could not be loaded; the error that wraps it says why.
+	ErrUnreachable = errors.New("the page cannot be reached")
+	// ErrNavigated means that the document went away while a script ran in it: what it had done stays unknown.
+	ErrNavigated = errors.New("the page moved to another document meanwhile")
+)
 
 // Page is what a platform module sees of the browser: one tab, worked the way a person would.
 // Every call returns by its context's deadline. It is safe for concurrent use; calls that act on the
@@ -44,6 +50,20 @@ type Page interface {
 	URL(ctx context.Context) (string, error)
 	// Events tells of crashes, script dialogs and navigations. Closed when the tab is gone.
 	Events() <-chan PageEvent
+}
+
+// Read is Page.Run for a script that changes nothing: where the document goes away while it runs, it runs in the next one.
+// Pages move themselves at any moment, right after they were loaded above all.
+func Read(ctx context.Context, p Page, script string, arg, result any) error {
+	for {
+		err := p.Run(ctx, script, arg, result)
+		if !errors.Is(err, ErrNavigated) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
+	}
 }
 
 // Permitter is a Page whose browser can be told to refuse the meeting's origin every device, whatever the page does, and

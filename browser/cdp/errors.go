@@ -14,8 +14,8 @@ var (
 	ErrCrashed = errors.New("the page has crashed")
 	// ErrClosed means that the tab is gone.
 	ErrClosed = errors.New("the tab is closed")
-	// ErrNavigated means that the document went away while a script ran in it: what it had done stays unknown.
-	ErrNavigated = errors.New("the page moved to another document meanwhile")
+	// ErrNavigated is platforms.ErrNavigated.
+	ErrNavigated = platforms.ErrNavigated
 	// ErrMissing means that no visible element matches.
 	ErrMissing = errors.New("no visible element matches")
 	// ErrDisabled means that the element is there and takes no input.

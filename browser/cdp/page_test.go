@@ -386,6 +386,11 @@ func TestRunAwaitsAndReportsErrors(t *testing.T) {
 	if err := p.Run(ctx, "() => { location = '/other'; return new Promise(() => {}) }", nil, nil); !errors.Is(err, ErrNavigated) {
 		t.Errorf("a script whose page goes: %v", err)
 	}
+	where := ""
+	const moves = "() => { if (location.pathname !== '/third') { location = '/third'; return new Promise(() => {}) } return location.pathname }"
+	if err := platforms.Read(ctx, p, moves, nil, &where); err != nil || where != "/third" {
+		t.Errorf("a reading script whose page goes: %q %v", where, err)
+	}
 }
 
 func TestObserversAndBindingsSurviveNavigations(t *testing.T) {

@@ -39,7 +39,7 @@ func (c *Call) Load(ctx context.Context, address string) error {
 	}
 	var status int
 	const script = "() => (performance.getEntriesByType('navigation')[0] || {}).responseStatus || 0"
-	if err := c.Page.Run(ctx, script, nil, &status); err != nil {
+	if err := platforms.Read(ctx, c.Page, script, nil, &status); err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
 	switch {
@@ -138,7 +138,7 @@ func (c *Call) Silence(ctx context.Context, device string, gone func(context.Con
 func (c *Call) Devices(ctx context.Context) (microphone, camera bool, err error) {
 	var kinds []string
 	const script = "async () => (await navigator.mediaDevices.enumerateDevices()).map((d) => d.kind)"
-	if err := c.Page.Run(ctx, script, nil, &kinds); err != nil {
+	if err := platforms.Read(ctx, c.Page, script, nil, &kinds); err != nil {
 		return true, true, err
 	}
 	for _, k := range kinds {

@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"slices"
 
+	"parley/platforms"
 	"parley/platforms/sign"
 )
 
@@ -35,7 +36,7 @@ func (c *Call) Picture(ctx context.Context) ([]byte, error) {
 		Width float64
 		Rects []rect
 	}
-	if err := c.Page.Run(ctx, private, c.m.Table.Exclude, &cover); err != nil {
+	if err := platforms.Read(ctx, c.Page, private, c.m.Table.Exclude, &cover); err != nil {
 		return nil, fmt.Errorf("picture: %w", err)
 	}
 	raw, err := c.Page.Picture(ctx)
@@ -97,7 +98,7 @@ func (c *Call) Testimony(ctx context.Context) any {
 	c.Look(func(s *State) {
 		t.Signs, t.Now = slices.Clone(s.evidence), slices.Clone(s.hits)
 	})
-	if err := c.Page.Run(ctx, words, append([]string{}, c.m.Table.Exclude...), &t); err != nil {
+	if err := platforms.Read(ctx, c.Page, words, append([]string{}, c.m.Table.Exclude...), &t); err != nil {
 		t.Error = "the page could not be read"
 	}
 	return t

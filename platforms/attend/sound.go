@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parley/meeting"
+	"parley/platforms"
 	"parley/platforms/sign"
 )
 
@@ -47,7 +48,7 @@ const sounding = `(_, kit) => kit.roots(document).some((root) => [...root.queryS
 // Sounding says whether the page plays sound of others, as far as that can be seen.
 func (c *Call) Sounding(ctx context.Context) bool {
 	is := false
-	return c.Page.Run(ctx, sounding, nil, &is) == nil && is
+	return platforms.Read(ctx, c.Page, sounding, nil, &is) == nil && is
 }
 
 // IsDeaf says whether the meeting's sound could not be joined.

@@ -65,7 +65,7 @@ func (c *Call) load(ctx context.Context) error {
 func (c *Call) answered(ctx context.Context) error {
 	var status int
 	const script = "() => (performance.getEntriesByType('navigation')[0] || {}).responseStatus || 0"
-	if err := c.page.Run(ctx, script, nil, &status); err != nil {
+	if err := platforms.Read(ctx, c.page, script, nil, &status); err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
 	switch {

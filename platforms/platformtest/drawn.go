@@ -48,7 +48,7 @@ func drawn(t *testing.T, k standin.Kind, m standin.Mutation) {
 			Words   string
 			Wrapped int
 		}
-		v.Check("read the page", v.Page.Run(v.Ctx, shown, nil, &got))
+		v.Check("read the page", platforms.Read(v.Ctx, v.Page, shown, nil, &got))
 		return got.Words, got.Wrapped
 	}
 	until := func(what string, ok func(string) bool) {

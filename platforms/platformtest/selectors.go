@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/browser/cdp"
+	"parley/platforms"
 	"parley/platforms/sign"
 )
 
@@ -31,7 +32,7 @@ func Selectors(t *testing.T, table *sign.Table) {
 	var bad []string
 	const script = "(list) => list.filter((s) => { try { document.querySelector(s); return false; } catch { return true; } })"
 	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
-	if err := page.Run(t.Context(), script, all, &bad); err != nil {
+	if err := platforms.Read(t.Context(), page, script, all, &bad); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range bad {

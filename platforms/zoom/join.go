@@ -219,7 +219,7 @@ func harmless(c *attend.Call, device string) func(context.Context, meeting.Devic
 		var state string
 		name := []string{"microphone", "camera"}[kind]
 		const script = "async (name) => { try { return (await navigator.permissions.query({ name })).state; } catch { return ''; } }"
-		if err := c.Page.Run(ctx, script, name, &state); err == nil && state == "denied" {
+		if err := platforms.Read(ctx, c.Page, script, name, &state); err == nil && state == "denied" {
 			return true
 		}
 		again := 0

@@ -37,16 +37,22 @@ func (c *Call) Load(ctx context.Context, address string) error {
 		}
 		return fmt.Errorf("join: %w", err)
 	}
+	return Answered(ctx, c.Page, "meeting")
+}
+
+// Answered looks at the status that the server gave for the page: an error page has no lobby to wait for. The what is what
+// should be at the address ("meeting").
+func Answered(ctx context.Context, page platforms.Page, what string) error {
 	var status int
 	const script = "() => (performance.getEntriesByType('navigation')[0] || {}).responseStatus || 0"
-	if err := platforms.Read(ctx, c.Page, script, nil, &status); err != nil {
+	if err := platforms.Read(ctx, page, script, nil, &status); err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
 	switch {
 	case status >= 500:
 		return &meeting.EndError{Reason: meeting.ReasonUnreachable, Err: fmt.Errorf("the server answers with status %d", status)}
 	case status >= 400:
-		return &meeting.EndError{Reason: meeting.ReasonInvalidMeeting, Err: fmt.Errorf("the server has no meeting at this address (status %d)", status)}
+		return &meeting.EndError{Reason: meeting.ReasonInvalidMeeting, Err: fmt.Errorf("the server has no %s at this address (status %d)", what, status)}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"parley/meeting"
 	"parley/platforms"
+	"parley/platforms/attend"
 	"parley/platforms/observe"
 	"parley/platforms/sign"
 )
@@ -63,7 +64,7 @@ func (c *Call) load(ctx context.Context) error {
 		}
 		return fmt.Errorf("join: %w", err)
 	}
-	if err := c.answered(ctx); err != nil {
+	if err := attend.Answered(ctx, c.page, "room"); err != nil {
 		return err
 	}
 	err = c.await(ctx, func(s *state) bool { return s.shows(sign.Lobby) || s.shows(sign.Out) })
@@ -71,22 +72,6 @@ func (c *Call) load(ctx context.Context) error {
 		return &meeting.EndError{Reason: meeting.ReasonInvalidMeeting, Err: errors.New("the page at this address is not a room's")}
 	}
 	return err
-}
-
-// answered looks at the status that the server gave: an error page has no lobby to wait for.
-func (c *Call) answered(ctx context.Context) error {
-	var status int
-	const script = "() => (performance.getEntriesByType('navigation')[0] || {}).responseStatus || 0"
-	if err := platforms.Read(ctx, c.page, script, nil, &status); err != nil {
-		return fmt.Errorf("join: %w", err)
-	}
-	switch {
-	case status >= 500:
-		return &meeting.EndError{Reason: meeting.ReasonUnreachable, Err: fmt.Errorf("the server answers with status %d", status)}
-	case status >= 400:
-		return &meeting.EndError{Reason: meeting.ReasonInvalidMeeting, Err: fmt.Errorf("the server has no room at this address (status %d)", status)}
-	}
-	return nil
 }
 
 // silence switches the microphone off in the lobby and reads it back. One that cannot be shown to be off stops the join.

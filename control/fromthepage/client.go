@@ -94,7 +94,7 @@ func protected(path string) ([]byte, error) {
 			return nil, err
 		}
 		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || info.Mode()&os.ModeSymlink != 0 || info.Mode().Perm()&0o077 != 0 || int(st.Uid) != os.Geteuid() || !info.IsDir() && st.Nlink != 1 {
+		if !ok || info.Mode()&os.ModeSymlink != 0 || info.Mode().Perm()&0o077 != 0 || int(st.Uid) != os.Geteuid() || !info.IsDir() && st.Nlink > 1 {
 			return nil, fmt.Errorf("%s is not this account's alone", p)
 		}
 	}

@@ -92,7 +92,8 @@ func (f *Files) open() (*os.Root, error) {
 	return root, nil
 }
 
-// protected says why a file or folder must not be trusted; nil when it may.
+// protected says why a file or folder must not be trusted; nil when it may. A file without any name was replaced between
+// finding and looking at it, which is errMoved.
 func protected(path string, info fs.FileInfo, dir bool) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -108,7 +109,9 @@ func protected(path string, info fs.FileInfo, dir bool) error {
 		return &UnsafeError{path, "has no known owner"}
 	case int(stat.Uid) != os.Geteuid():
 		return &UnsafeError{path, fmt.Sprintf("belongs to account %d", stat.Uid)}
-	case !dir && stat.Nlink != 1:
+	case !dir && stat.Nlink == 0:
+		return errMoved
+	case !dir && stat.Nlink > 1:
 		return &UnsafeError{path, "has a second name"}
 	}
 	return nil

@@ -197,6 +197,21 @@ func TestAReaderNeverSeesHalf(t *testing.T) {
 	wg.Wait()
 }
 
+// A name that is looked up while its file is replaced can show the old file, which has no name left.
+func TestAFileThatWasReplacedIsNoAttack(t *testing.T) {
+	f, dir := open(t)
+	if err := f.Set("a", nil); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Lstat(filepath.Join(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := protected("x", owned{file, uint32(os.Geteuid()), 0}, false); !errors.Is(err, errMoved) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestKeysAreDrawnKeptAndRotated(t *testing.T) {
 	f, _ := open(t)
 	if _, err := Load(f, "k"); !errors.Is(err, ErrNone) {

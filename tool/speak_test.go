@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"parley/tenant"
@@ -42,7 +43,12 @@ func TestAnAnswerToATurnIsTextAlone(t *testing.T) {
 	}
 	var sp tool.Spoken
 	a = call("meeting_speak", map[string]any{"meeting_id": st.Meeting, "text": "Now that.", "turn_seq": 99})
+	if a.Err == nil || a.Err.Code != tool.CodeBadArgument || !strings.Contains(a.Text, "the last one you were given is 1") {
+		t.Errorf("to a turn that never was: %s", a.Text)
+	}
+	f.Reopen(st.Meeting, "And")
+	a = call("meeting_speak", map[string]any{"meeting_id": st.Meeting, "text": "Now that.", "turn_seq": 1})
 	if a.Err != nil || json.Unmarshal(a.Structured, &sp) != nil || sp.State != "dropped" || sp.Reason != "superseded_by_new_speech" || !sp.Superseded {
-		t.Errorf("to another turn: %s", a.Text)
+		t.Errorf("to a turn that was reopened: %s", a.Text)
 	}
 }

@@ -3,10 +3,12 @@ package tool
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"parley/channel"
 	"parley/tenant"
 	"parley/transcript"
+	"parley/turn"
 )
 
 // DraftArgs prepare an answer.
@@ -46,14 +48,22 @@ func TalkTable(c channel.Meetings) []Tool {
 	}
 }
 
-// SpokenOf is a channel's receipt as meeting_speak with turn_seq tells it.
-func SpokenOf(meeting string, r channel.Receipt) Spoken {
+// SpokenOf is a channel's receipt as meeting_speak with turn_seq tells it. An answer to a turn that never was is an error:
+// the agent takes another number for a turn's.
+func SpokenOf(meeting string, r channel.Receipt) (Spoken, error) {
+	if r.Reason == turn.ReasonUnknownTurn {
+		what := fmt.Sprintf("nothing was heard yet that turn %d could be", r.Turn)
+		if r.LastTurn > 0 {
+			what = fmt.Sprintf("there is no turn %d, the last one you were given is %d", r.Turn, r.LastTurn)
+		}
+		return Spoken{}, Fail(CodeBadArgument, "what", what+": give the turn_seq of a turn of meeting_listen, or leave it out to speak without answering one")
+	}
 	out := Spoken{Meeting: meeting, Utterance: r.MessageID, State: "queued",
 		SpokenTo: SpokenTo{Superseded: r.Superseded, LastTurn: int64(r.LastTurn), PrefixSkipped: r.PrefixSkipped}}
 	if !r.Delivered {
 		out.State, out.Reason = "dropped", r.Reason
 	}
-	return out
+	return out, nil
 }
 
 // TurnOf is what a message of a channel says as an event's turn; nil for one that is about something else, or about a

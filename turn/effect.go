@@ -79,6 +79,7 @@ const (
 	ReasonBusy        = "speaking"
 	ReasonOff         = "off"
 	ReasonLate        = "turn-was-given"
+	ReasonUnknownTurn = "unknown-turn" // it answers a turn of which nothing was heard
 )
 
 // PublishAnswer answers a Publish.

@@ -21,6 +21,7 @@ const (
 type hearing struct {
 	open    []heard          // segments being said, the latest last
 	seen    []transcript.Seq // finals, the latest last
+	newest  transcript.Seq   // the highest number that anything heard has had
 	voice   bool
 	voiceAt time.Duration
 	turnEnd float64
@@ -139,6 +140,7 @@ func (e *Engine) echoOf(mine []bool, from, to time.Duration, text string) transc
 
 // onPartial is somebody speaking.
 func (e *Engine) onPartial(p Partial) {
+	e.hear.newest = max(e.hear.newest, p.Seq)
 	words := len(transcript.Words(p.Text))
 	if e.deaf || words == 0 || slices.Contains(e.hear.seen, p.Seq) {
 		return

@@ -83,6 +83,7 @@ func secondsOf(f float64) time.Duration { return time.Duration(f * float64(time.
 
 // onFinal is a finished segment, or a correction of one.
 func (e *Engine) onFinal(s transcript.Segment, mine []bool) {
+	e.hear.newest = max(e.hear.newest, s.Seq)
 	e.hear.take(s.Seq)
 	if e.deaf || s.Seq <= 0 {
 		return

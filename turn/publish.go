@@ -66,6 +66,8 @@ func (e *Engine) refuse(p Publish, turn transcript.Seq, s *stream) (reason strin
 		return ReasonEmpty, false
 	case utf8.RuneCountInString(p.Text) > e.set.PublishMax:
 		return ReasonTooLong, false
+	case turn > e.hear.newest:
+		return ReasonUnknownTurn, false
 	case chars > e.set.WaitingMax || sound > e.set.WaitingMaxAudio:
 		return ReasonWaiting, false
 	case e.set.SupersededPublish == SupersededDrop && e.last.supersedes(turn):

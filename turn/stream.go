@@ -127,6 +127,7 @@ func (e *Engine) onChunk(c Chunk) {
 		if s.turn == 0 {
 			s.turn = e.last.seq
 		}
+		s.gap = s.turn > e.hear.newest // the publish will be refused
 		e.stream.list = append(e.stream.list, s)
 	}
 	if c.Index <= s.index || s.done || s.chars > streamChars {

@@ -160,6 +160,8 @@ func (f *Meetings) Publish(_ context.Context, t, id string, p channel.Publicatio
 		a.Reason = channel.ReasonClosed
 	case utf8.RuneCountInString(p.Text) > turn.Default().PublishMax:
 		a.Reason = turn.ReasonTooLong
+	case a.Turn > m.talk.turn:
+		a.Reason = turn.ReasonUnknownTurn
 	case a.Turn != m.talk.turn:
 		a.Reason, a.Dropped, a.Superseded = turn.ReasonSuperseded, true, true
 	default:

@@ -469,7 +469,10 @@ func (f *Meetings) ChatSend(_ context.Context, t tenant.ID, a tool.ChatSendArgs)
 func (f *Meetings) Speak(ctx context.Context, t tenant.ID, a tool.SpeakArgs) (tool.Spoken, error) {
 	if a.Turn != 0 {
 		r, err := f.Publish(ctx, string(t), a.Meeting, channel.Publication{Text: a.Text, Turn: transcript.Seq(a.Turn)})
-		return tool.SpokenOf(a.Meeting, r), err
+		if err != nil {
+			return tool.Spoken{}, err
+		}
+		return tool.SpokenOf(a.Meeting, r)
 	}
 	f.mu.Lock()
 	m, err := f.attending(t, a.Meeting)

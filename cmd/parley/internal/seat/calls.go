@@ -276,7 +276,7 @@ func (s *Seat) Speak(ctx context.Context, t tenant.ID, a tool.SpeakArgs) (tool.S
 		case err != nil:
 			return tool.Spoken{}, s.fail(err, a.Meeting)
 		}
-		return tool.SpokenOf(a.Meeting, r), nil
+		return tool.SpokenOf(a.Meeting, r)
 	}
 	file := ""
 	if a.AudioFile != "" {

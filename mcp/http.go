@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,7 +76,7 @@ func (s *Server) handler() http.Handler {
 	} else {
 		mux.Handle("/", s.page(s.o.Home))
 	}
-	return s.hostChecked(mux)
+	return lingering(s.hostChecked(mux))
 }
 
 // hostChecked refuses requests under a name that is not ours: a page elsewhere whose name was turned to this
@@ -376,8 +377,13 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	raw, err := json.Marshal(body)
+	if err != nil {
+		status, raw = http.StatusInternalServerError, []byte(`{"error":"the answer could not be written"}`)
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(raw)+1)) // it is whole before what is left of a request was read
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client is gone, or it is not
+	_, _ = w.Write(append(raw, '\n')) // the client is gone, or it is not
 }
 
 // patient gives each write of a stream its own time: a reader that takes nothing for a minute is cut off,

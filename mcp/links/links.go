@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -270,6 +271,7 @@ func NotFound(w http.ResponseWriter) {
 
 func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1)) // it is whole before what is left of a request was read
 	w.WriteHeader(status)
 	fmt.Fprintln(w, text)
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -77,11 +78,14 @@ func Listen(dir string, do Do) (*Server, error) {
 	return s, nil
 }
 
-// Close ends it and waits.
+// Close ends it, waits, and removes the folder, unless somebody has put something else there.
 func (s *Server) Close() error {
 	s.stop()
 	err := s.l.Close()
 	s.work.Wait()
+	if gone := os.Remove(filepath.Dir(s.path)); gone != nil && !errors.Is(gone, os.ErrNotExist) && !errors.Is(gone, syscall.ENOTEMPTY) {
+		err = errors.Join(err, fmt.Errorf("the folder of the trusted socket: %w", gone))
+	}
 	return err
 }
 

@@ -52,6 +52,9 @@ func TestAnOrder(t *testing.T) {
 	if err := Ask(t.Context(), dir, "x", nil, nil); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("after its end: %v", err)
 	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its folder stays: %v", err)
+	}
 }
 
 func TestAFolderOfOthersIsNotUsed(t *testing.T) {

@@ -49,6 +49,9 @@ type Options struct {
 	Loopback bool
 	// TrustOrigins are plain-http origins that may use the microphone all the same, for rooms on a private network.
 	TrustOrigins []string
+	// FramesInside keeps sandboxed frames in the process of their page. Only there do the first requests of one that is
+	// written out in the page (srcdoc) pass whoever holds the page's requests: the browser holds no such frame back.
+	FramesInside bool
 	// Width and Height of the window in pixels; zero means 1280x720.
 	Width, Height int
 	// StartTimeout is how long it may take to answer; zero means 30 s.

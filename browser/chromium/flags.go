@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -37,6 +38,10 @@ const nowhere = "http://127.0.0.1:9/"
 // Left out on purpose: --disable-crashpad-for-testing saves two processes and kills the network service with them (every
 // navigation then ends with ERR_ABORTED); --enable-automation shows a bar; --disable-hang-monitor hides what we want to see.
 func flags(o Options, profile string) []string {
+	features := disabledFeatures
+	if o.FramesInside {
+		features = append(slices.Clone(features), "IsolateSandboxedIframes")
+	}
 	f := []string{
 		"--remote-debugging-pipe",
 		"--user-data-dir=" + profile,
@@ -61,7 +66,7 @@ func flags(o Options, profile string) []string {
 		"--disable-background-timer-throttling",
 		"--disable-renderer-backgrounding",
 		"--disable-backgrounding-occluded-windows",
-		"--disable-features=" + strings.Join(disabledFeatures, ","),
+		"--disable-features=" + strings.Join(features, ","),
 		"--lang=" + o.Language,
 		fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height),
 		"--window-position=0,0",

@@ -31,6 +31,9 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%s stands %d times", once, count(plain, once))
 		}
 	}
+	if inside := flags(withDefaults(Options{FramesInside: true}), "/p"); count(inside, "--disable-features=") != 1 || !strings.Contains(strings.Join(inside, " "), ",IsolateSandboxedIframes") {
+		t.Error("sandboxed frames have processes of their own")
+	}
 	full := flags(withDefaults(Options{NoSandbox: true, Headless: true, Loopback: true, Proxy: "http://127.0.0.1:3128", TrustOrigins: []string{"http://a:1", "http://b:2"}}), "/p")
 	for _, want := range []string{"--no-sandbox", "--headless=new", "--allow-loopback-in-peer-connection", "--proxy-server=http://127.0.0.1:3128",
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--webrtc-ip-handling-policy=disable_non_proxied_udp",

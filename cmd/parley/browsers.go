@@ -23,7 +23,8 @@ func (a *app) openBrowsers(data string) error {
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("PARLEY_FEATURES_ENGINES: %w", err)}
 	}
-	o := chromium.Options{Path: a.v.String("PARLEY_CHROMIUM"), NoSandbox: !a.v.Bool("PARLEY_CHROMIUM_SANDBOX")}
+	o := chromium.Options{Path: a.v.String("PARLEY_CHROMIUM"), NoSandbox: !a.v.Bool("PARLEY_CHROMIUM_SANDBOX"),
+		FramesInside: a.v.Bool("PARLEY_CONTROL") && a.v.Bool("PARLEY_CONTROL_BROWSER")}
 	profiles := filepath.Join(data, "profiles")
 	if os.Geteuid() == 0 {
 		account, err := proc.Lookup(a.v.String("PARLEY_ACCOUNT"))

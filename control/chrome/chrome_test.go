@@ -37,7 +37,7 @@ type rig struct {
 
 func start(t *testing.T) *rig {
 	t.Helper()
-	m := browsertest.Manager(t, nil)
+	m := browsertest.Manager(t, func(o *browser.Options) { o.Chromium.FramesInside = true })
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	r := &rig{t: t, ctx: ctx, m: m, pages: map[string]*Answer{}}

@@ -275,14 +275,33 @@ func (x *view) hold(t *tab) {
 	}
 }
 
-// sockets closes what does not pass the inspection of requests, in tabs that are bound.
+// sockets closes what does not pass the inspection of requests, in tabs that are bound. The browser's list of blocked
+// addresses (Network.setBlockedURLs) is asked about no WebSocket; the network's conditions are.
 func (x *view) sockets(s proto.TargetSessionID, bound bool) {
-	urls := []string{}
+	c := conditions{Rules: []condition{}}
 	if bound {
-		urls = []string{"ws://*", "wss://*"}
+		c.Rules = []condition{
+			{Pattern: "ws://*:*/*", Download: -1, Upload: -1, Offline: true}, {Pattern: "wss://*:*/*", Download: -1, Upload: -1, Offline: true},
+		}
 	}
-	x.post(s, proto.NetworkSetBlockedURLs{Urls: urls})
+	x.post(s, c)
 }
+
+// conditions is Network.emulateNetworkConditionsByRule, which the protocol's package does not know yet.
+type conditions struct {
+	Rules []condition `json:"matchedNetworkConditions"`
+}
+
+type condition struct {
+	Pattern  string  `json:"urlPattern"`
+	Latency  float64 `json:"latency"`
+	Download float64 `json:"downloadThroughput"` // -1 is unbounded
+	Upload   float64 `json:"uploadThroughput"`
+	Offline  bool    `json:"offline,omitempty"`
+}
+
+// ProtoReq names the method.
+func (conditions) ProtoReq() string { return "Network.emulateNetworkConditionsByRule" }
 
 func (x *view) ended(id proto.TargetTargetID) {
 	x.mu.Lock()
@@ -385,9 +404,12 @@ func (x *view) inside(t *tab, a *proto.TargetAttachedToTarget) {
 			x.refused++
 		}
 		x.mu.Unlock()
-		if !bound { // else it waits for good
-			x.post(a.SessionID, proto.RuntimeRunIfWaitingForDebugger{})
+		if bound { // it should wait for good, and does not always
+			x.sockets(a.SessionID, true)
+			x.post(a.SessionID, endWorker)
+			return
 		}
+		x.post(a.SessionID, proto.RuntimeRunIfWaitingForDebugger{})
 		return
 	}
 	x.frames[a.SessionID] = t
@@ -551,6 +573,9 @@ func (x *view) with(id, document string, f func(*tab)) error {
 	return nil
 }
 
+// endWorker makes a worker end itself.
+var endWorker = proto.RuntimeEvaluate{Expression: "self.close()"}
+
 // bind ends what would go by the rules of a tab that is bound from now on.
 func (x *view) bind(t *tab) {
 	x.hold(t)
@@ -560,7 +585,7 @@ func (x *view) bind(t *tab) {
 		}
 	}
 	for _, w := range t.workers {
-		x.post(w, proto.RuntimeEvaluate{Expression: "self.close()"})
+		x.post(w, endWorker)
 	}
 	t.workers = nil
 }

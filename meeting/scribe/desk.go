@@ -69,6 +69,8 @@ type line struct {
 	offset int64
 	seq    transcript.Seq // of the segment that is being said; 0: none
 	spoke  time.Time
+	came   time.Time // when its last frame came
+	end    int64     // after what was written
 	placed bool
 }
 
@@ -267,13 +269,19 @@ func (d *desk) track(t meeting.TrackFrame) {
 	if loud {
 		l.spoke = t.At
 	}
+	// What follows a silence is placed on the clock anew, so that a track's own clock cannot drift away. One whose
+	// participant was muted, or came again, gives nothing meanwhile and does not count it either.
+	if t.At.Sub(l.came) > hangover {
+		l.placed = false
+	}
+	l.came = t.At
 	if t.At.Sub(l.spoke) > hangover {
-		l.placed = false // what follows is placed on the clock anew, so that a track's own clock cannot drift away
+		l.placed = false
 		d.remember(t)
 		return
 	}
 	if !l.placed {
-		l.offset = samples(from) - t.Pos
+		l.offset = max(samples(from), l.end) - t.Pos // what lies before the end would be lost
 		l.placed = true
 		for _, f := range d.onset[t.Track] {
 			if pos := f.Pos + l.offset; pos >= 0 && f.End() <= t.Pos {
@@ -288,6 +296,7 @@ func (d *desk) track(t meeting.TrackFrame) {
 // write gives sound to a line's recogniser and counts it: that is what a paid one costs by.
 func (d *desk) write(l *line, pos int64, pcm []int16) {
 	err := l.stream.Write(pos, pcm)
+	l.end = max(l.end, pos+int64(len(pcm)))
 	if err == nil {
 		d.s.count(func(c *Stats) { c.Streamed += length(pcm) })
 	}

@@ -212,6 +212,33 @@ func TestTracksTakeOverFromTheMix(t *testing.T) {
 	})
 }
 
+// A track that gives nothing while its participant is muted does not count that time: what is said next is placed where it
+// was said. Otherwise every later word has a wrong time, and nobody can interrupt us with it.
+func TestATrackThatStopsIsPlacedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, Options{})
+		defer h.s.Forget()
+		h.pass(500*time.Millisecond, false)
+		h.pass(2*time.Second, true, ada)
+		h.pass(20*time.Second, false)
+		h.pass(time.Second, true, ada)
+		end, n := h.e.stream(1).wrote()
+		if d := end - at(23.5); d < -at(0.03) || d > at(0.03) {
+			t.Errorf("the track stands at %.2f s of the meeting, want 23.50", float64(end)/audio.HearRate)
+		}
+		if n != int(at(3)) {
+			t.Errorf("%d samples were written, want %d", n, at(3))
+		}
+		// A moment without sound is none of that: the track's own clock says how long it was.
+		h.pass(time.Second, false)
+		h.track[ada.Track] += at(1)
+		h.pass(time.Second, true, ada)
+		if end, _ := h.e.stream(1).wrote(); end < at(25.45) || end > at(25.53) {
+			t.Errorf("the track stands at %.2f s of the meeting, want 25.50", float64(end)/audio.HearRate)
+		}
+	})
+}
+
 func TestTheMixComesBackWhenTracksAreIncomplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(t, Options{})

@@ -73,6 +73,99 @@ func TestAWholeChainHolds(t *testing.T) {
 	}
 }
 
+// TestWhatIsTakenAwayStaysMissing: records after it do not hide that records were taken off the end, neither those of the
+// service that runs on nor those of the next one.
+func TestWhatIsTakenAwayStaysMissing(t *testing.T) {
+	cut := func(t *testing.T, dir string) {
+		path := filepath.Join(dir, current)
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, bytes.Join(bytes.SplitAfter(good, []byte("\n"))[:3], nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	replaced := func(t *testing.T, dir string) { // the last record, with a hash that fits
+		path := filepath.Join(dir, current)
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bytes.SplitAfter(good, []byte("\n"))
+		last, err := parse(bytes.TrimSuffix(lines[4], []byte("\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last.Tool = "recording_get"
+		if lines[4], _, err = last.line(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		take  func(*testing.T, string)
+		alive bool  // the service runs on
+		seq   int64 // what is missed first
+	}{
+		{"the end, under a service that runs", cut, true, 4},
+		{"the end, between two", cut, false, 4},
+		{"the file, under a service that runs", remove(current), true, 1},
+		{"the file, between two", remove(current), false, 1},
+		{"the last record, between two", replaced, false, 6},
+		{"the end and the head, under a service that runs", func(t *testing.T, dir string) { cut(t, dir); remove(headFile)(t, dir) }, true, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			l := open(t, dir, Options{})
+			write(t, l, 5)
+			if !c.alive {
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.take(t, dir)
+			if !c.alive {
+				l = open(t, dir, Options{})
+			}
+			write(t, l, 3)
+			_, err := Verify(dir, nil)
+			var b *Broken
+			if !errors.As(err, &b) || b.Seq != c.seq {
+				t.Errorf("%v, want record %d", err, c.seq)
+			}
+		})
+	}
+	t.Run("the head alone", func(t *testing.T) {
+		dir := t.TempDir()
+		l := open(t, dir, Options{})
+		write(t, l, 5)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		remove(headFile)(t, dir)
+		var b *Broken
+		if _, err := Verify(dir, nil); !errors.As(err, &b) || b.File != headFile {
+			t.Errorf("a missing head: %v", err)
+		}
+		write(t, open(t, dir, Options{}), 1)
+		stages := ""
+		if _, err := Verify(dir, func(e Entry) error { stages = e.e.Stage + " " + stages; return nil }); err != nil || !strings.Contains(stages, "recovered") {
+			t.Errorf("%v, and the record does not say that the head was gone: %s", err, stages)
+		}
+	})
+}
+
 func TestEveryChangeIsFound(t *testing.T) {
 	dir := t.TempDir()
 	write(t, open(t, dir, Options{}), 8)

@@ -80,7 +80,7 @@ func (l *Log) Close() error {
 	return errors.Join(errs...)
 }
 
-// Write appends a record. When it fails nothing of the record stands in the log, and what it is about must not be done.
+// Write appends a record. When it fails, what it is about must not be done; of the record there is a whole line or nothing.
 func (l *Log) Write(r Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,9 @@ func (l *Log) writeHead() error {
 	return nil
 }
 
-// attach makes file, size, seq and hash those of the last record in the folder.
+// attach makes file and size those of the folder, and seq and hash those of the last record that was ever written there, as
+// far as the file, its head or we ourselves know of it. Where that is not in the file any more, the next record leaves a gap
+// that Verify finds: a chain that went on behind whatever is left would hide what was taken away.
 func (l *Log) attach() error {
 	path := filepath.Join(l.dir, current)
 	if l.file != nil && l.size >= 0 {
@@ -169,6 +171,7 @@ func (l *Log) attach() error {
 	if err != nil {
 		return fmt.Errorf("the audit log: %w", err)
 	}
+	known, knownHash := l.seq, l.hash
 	l.size, l.seq, l.hash = size, 0, genesis
 	if torn > 0 {
 		if err := f.Truncate(size); err != nil {
@@ -187,7 +190,16 @@ func (l *Log) attach() error {
 		}
 		l.seq, l.hash = e.Seq, e.Hash
 	}
-	if torn > 0 {
+	head, headHash, headErr := readHead(l.dir)
+	for _, k := range []struct {
+		seq  int64
+		hash string
+	}{{head, headHash}, {known, knownHash}} {
+		if k.seq > 0 && k.seq >= l.seq {
+			l.seq, l.hash = k.seq, k.hash
+		}
+	}
+	if torn > 0 || headErr != nil || head == 0 && l.seq > 1 { // a head that is gone is one more thing to tell
 		e := Record{Stage: "recovered"}.entry(l.seq+1, l.hash)
 		e.Lost = torn
 		return l.append(e)

@@ -111,6 +111,12 @@ func Verify(dir string, see func(Entry) error) (Report, error) {
 			return r, err
 		}
 	}
+	if head == 0 && r.Records > 1 { // it was not there when we began, or it is gone
+		if head, _, err = readHead(dir); err != nil || head == 0 {
+			return r, &Broken{headFile, 0, r.Last + 1, "it is missing: whether records were taken off the end cannot be told"}
+		}
+		return r, nil
+	}
 	if !headSeen && head > r.Last {
 		return r, &Broken{current, 0, r.Last + 1, fmt.Sprintf("it ends at record %d, and %d were written", r.Last, head)}
 	}

@@ -60,7 +60,7 @@ type Choice string
 const (
 	Once   Choice = "once"
 	No     Choice = "deny"
-	Always Choice = "always" // for this action on this host, until revoked
+	Always Choice = "always" // for this action on this host and the rules that asked, until revoked
 )
 
 // Question is what a person sees. It has no argument in it that a page could have written.
@@ -75,9 +75,14 @@ type Question struct {
 	Digest string    `json:"digest"`
 }
 
-// Standing is an Always that holds.
+// Standing is an Always that holds. Rules are those the person was asked about, sorted, with blanks between: a yes to sending
+// forms on a site is none to typing there what was read elsewhere.
 type Standing struct {
-	Tenant, Action, Host string
+	Tenant, Action, Host, Rules string
+}
+
+func standing(c Call, rules []string) Standing {
+	return Standing{c.Tenant, c.Action, strings.ToLower(c.Host), strings.Join(slices.Sorted(slices.Values(rules)), " ")}
 }
 
 // Broker keeps questions and answers. Safe for concurrent use.
@@ -130,7 +135,7 @@ func (b *Broker) ask(c Call, title string, rules []string) (*asked, error) {
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	now := b.now()
-	a := &asked{answer: make(chan bool, 1), call: Standing{c.Tenant, c.Action, strings.ToLower(c.Host)},
+	a := &asked{answer: make(chan bool, 1), call: standing(c, rules),
 		q: Question{ID: hex.EncodeToString(id[:]), Tenant: c.Tenant, Action: c.Action, Host: c.Host, Rules: slices.Clone(rules), Title: title, Until: now.Add(TTL), Digest: digest}}
 	b.mu.Lock()
 	b.expire(now)
@@ -163,7 +168,7 @@ func (b *Broker) ask(c Call, title string, rules []string) (*asked, error) {
 
 // Approve asks and waits for the answer. No answer in time, a closed broker, and an error are a no.
 func (b *Broker) Approve(ctx context.Context, c Call, title string, rules []string) bool {
-	if b.Take(c) {
+	if b.Take(c, rules) {
 		return true
 	}
 	a, err := b.ask(c, title, rules)
@@ -179,7 +184,7 @@ func (b *Broker) Approve(ctx context.Context, c Call, title string, rules []stri
 	defer cancel()
 	select {
 	case yes := <-a.answer:
-		return yes && b.Take(c)
+		return yes && b.Take(c, rules)
 	case <-ctx.Done():
 		return false
 	}
@@ -215,8 +220,9 @@ func (b *Broker) Answer(tenant, question string, choice Choice) error {
 	return nil
 }
 
-// Take uses an approval of exactly this call, if there is one: a yes once is used up, an always stays.
-func (b *Broker) Take(c Call) bool {
+// Take uses an approval of exactly this call, if there is one: a yes once is used up, an always stays. Rules are those that
+// ask now; an always counts where each of them was asked about.
+func (b *Broker) Take(c Call, rules []string) bool {
 	digest, err := c.Digest()
 	if err != nil {
 		return false
@@ -231,7 +237,16 @@ func (b *Broker) Take(c Call) bool {
 		delete(b.granted, digest)
 		return true
 	}
-	return c.Host != "" && slices.Contains(b.standing, Standing{c.Tenant, c.Action, strings.ToLower(c.Host)})
+	if c.Host == "" {
+		return false
+	}
+	now, asked, found := standing(c, rules), []string{}, false
+	for _, s := range b.standing {
+		if s.Tenant == now.Tenant && s.Action == now.Action && s.Host == now.Host {
+			asked, found = append(asked, strings.Fields(s.Rules)...), true
+		}
+	}
+	return found && !slices.ContainsFunc(rules, func(r string) bool { return !slices.Contains(asked, r) })
 }
 
 // Denied tells whether a person said no to exactly this call a moment ago: it is not put before them again.

@@ -21,7 +21,7 @@ func TestAnApprovalIsForExactlyOneCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.Take(c) {
+	if b.Take(c, nil) {
 		t.Fatal("asked is answered")
 	}
 	if err := b.Answer("you", q.ID, Once); !errors.Is(err, ErrUnknown) {
@@ -38,16 +38,16 @@ func TestAnApprovalIsForExactlyOneCall(t *testing.T) {
 		"another tenant":   {"you", c.Action, c.Arguments, c.Session, c.Document, c.Host},
 		"another host":     {c.Tenant, c.Action, c.Arguments, c.Session, c.Document, "b.test"},
 	} {
-		if b.Take(other) {
+		if b.Take(other, nil) {
 			t.Errorf("%s is approved", name)
 		}
 	}
 	same := c
 	same.Arguments = json.RawMessage(` { "session":"s1", "ref":"e1" } `)
-	if !b.Take(same) {
+	if !b.Take(same, nil) {
 		t.Error("the same call in another spelling is not approved")
 	}
-	if b.Take(c) {
+	if b.Take(c, nil) {
 		t.Error("a yes once holds twice")
 	}
 	if err := b.Answer("me", q.ID, Once); !errors.Is(err, ErrUnknown) {
@@ -71,7 +71,7 @@ func TestAnApprovalExpires(t *testing.T) {
 			t.Fatal(err)
 		}
 		now = now.Add(c.after)
-		if got := b.Take(click("a.test")); got != c.want {
+		if got := b.Take(click("a.test"), nil); got != c.want {
 			t.Errorf("after %s: %v", c.after, got)
 		}
 	}
@@ -96,15 +96,15 @@ func TestAlwaysIsForOneActionOnOneHost(t *testing.T) {
 	}
 	other := click("A.test")
 	other.Arguments = nil
-	if !b.Take(other) || !b.Take(other) {
+	if !b.Take(other, nil) || !b.Take(other, nil) {
 		t.Error("always is not always")
 	}
 	typ := click("a.test")
 	typ.Action = "type"
-	if b.Take(typ) || b.Take(click("b.test")) {
+	if b.Take(typ, nil) || b.Take(click("b.test"), nil) {
 		t.Error("always spreads")
 	}
-	if s := b.Standing("me"); len(s) != 1 || len(b.Standing("you")) != 0 || !b.Revoke(s[0]) || b.Revoke(s[0]) || b.Take(other) {
+	if s := b.Standing("me"); len(s) != 1 || len(b.Standing("you")) != 0 || !b.Revoke(s[0]) || b.Revoke(s[0]) || b.Take(other, nil) {
 		t.Error("always cannot be revoked")
 	}
 	q, _ = b.Ask(click(""), "", nil)
@@ -114,6 +114,40 @@ func TestAlwaysIsForOneActionOnOneHost(t *testing.T) {
 	if err := b.Answer("me", q.ID, "perhaps"); err == nil {
 		t.Error("perhaps is an answer")
 	}
+}
+
+// TestAlwaysIsForWhatWasAsked: a yes for good to one rule is none to another that fires on the same action and host.
+func TestAlwaysIsForWhatWasAsked(t *testing.T) {
+	b := New(func(Question) error { return nil }, nil)
+	always := func(rules ...string) {
+		t.Helper()
+		q, err := b.Ask(click("a.test"), "", rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Answer("me", q.ID, Always); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(want bool, rules ...string) {
+		t.Helper()
+		if got := b.Take(click("a.test"), rules); got != want {
+			t.Errorf("%v: %v", rules, got)
+		}
+	}
+	always("form-submission")
+	check(true, "form-submission")
+	check(false, "secret-off-scope")
+	check(false, "form-submission", "secret-off-scope")
+	always("secret-off-scope", "form-submission")
+	check(true, "secret-off-scope")
+	for _, s := range b.Standing("me") {
+		if s.Rules == "form-submission secret-off-scope" && !b.Revoke(s) {
+			t.Error("it cannot be revoked")
+		}
+	}
+	check(true, "form-submission")
+	check(false, "secret-off-scope")
 }
 
 func TestNoAnswerIsANo(t *testing.T) {

@@ -362,7 +362,7 @@ func (g *Guard) Approve(ctx context.Context, r tool.Request, d tool.Decision) to
 		g.o.Log.Error("nobody could be asked", "tool", r.Tool.Name, "err", err)
 		return tool.Approval{No: true}
 	}
-	if g.broker.Take(c) {
+	if g.broker.Take(c, d.Rules) {
 		return tool.Approval{Yes: true}
 	}
 	if g.broker.Denied(c) {

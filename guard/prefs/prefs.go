@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"parley/guard/policy"
@@ -74,13 +76,32 @@ func Open(o Options) (*Prefs, error) {
 	return p, nil
 }
 
-func read(path string) ([]byte, error) {
-	raw, err := os.ReadFile(path)
+// maxFile bounds the file: a rule for each of a few dozen names is all that it can hold.
+const maxFile = 1 << 20
+
+// read reads the file; nil is none. What is no ordinary file is an error: a pipe would make everybody wait who asks what
+// the policy says.
+func read(path string) (raw []byte, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the policy's configuration: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("the policy's configuration: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the policy's configuration: %s is no ordinary file", path)
+	}
+	if raw, err = io.ReadAll(io.LimitReader(f, maxFile+1)); err != nil {
+		return nil, fmt.Errorf("the policy's configuration: %w", err)
+	}
+	if len(raw) > maxFile {
+		return nil, fmt.Errorf("the policy's configuration: %s has more than %d bytes", path, maxFile)
 	}
 	return raw, nil
 }
@@ -225,37 +246,64 @@ func (p *Prefs) tell() {
 	}
 }
 
-// Watch takes changes that were made by hand until ctx ends. A bad file changes nothing and is logged once.
+// Watch takes changes that were made by hand until ctx ends. A bad file, or one that cannot be read, changes nothing and is
+// logged once.
 func (p *Prefs) Watch(ctx context.Context) {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
-	var refused []byte
+	var w watch
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			p.look(&w)
 		}
-		raw, err := read(p.o.Path)
-		if err != nil {
-			continue // the next look may be able to
-		}
-		p.mu.Lock()
-		switch {
-		case bytes.Equal(raw, p.raw):
-			refused = nil
-		case refused != nil && bytes.Equal(raw, refused):
-		default:
-			if err := p.take(raw); err != nil {
-				refused = append([]byte{}, raw...)
-				p.o.Log.Error("the policy's configuration was changed and is wrong; the old one holds", "file", p.o.Path, "err", err)
-				break
-			}
-			p.o.Log.Info("the policy's configuration changed", "file", p.o.Path)
-			p.tell()
-		}
-		p.mu.Unlock()
 	}
+}
+
+// watch is what Watch knows of its last looks.
+type watch struct {
+	refused []byte // a file that was wrong
+	unread  string // why there was none
+	emptied bool   // the file was gone or empty
+}
+
+// look looks at the file once.
+func (p *Prefs) look(w *watch) {
+	raw, err := read(p.o.Path)
+	if err != nil {
+		if why := err.Error(); why != w.unread {
+			w.unread = why
+			p.o.Log.Error("the policy's configuration cannot be read; the old one holds", "file", p.o.Path, "err", err)
+		}
+		return
+	}
+	w.unread = ""
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if bytes.Equal(raw, p.raw) {
+		*w = watch{}
+		return
+	}
+	// Who writes a file anew empties or removes it first. For that moment the rules in it do not fall.
+	if empty := len(bytes.TrimSpace(raw)) == 0; empty && !w.emptied {
+		w.emptied = true
+		return
+	} else if !empty {
+		w.emptied = false
+	}
+	if w.refused != nil && bytes.Equal(raw, w.refused) {
+		return
+	}
+	if err := p.take(raw); err != nil {
+		w.refused = append([]byte{}, raw...)
+		p.o.Log.Error("the policy's configuration was changed and is wrong; the old one holds", "file", p.o.Path, "err", err)
+		return
+	}
+	*w = watch{}
+	p.o.Log.Info("the policy's configuration changed", "file", p.o.Path)
+	p.tell()
 }
 
 // ParseTables reads PARLEY_POLICY: "guarded", or "standard, swarm=guarded": a table for everybody and those of single

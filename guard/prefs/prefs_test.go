@@ -1,10 +1,14 @@
 package prefs
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -151,5 +155,72 @@ func TestAChangeByHandHoldsSoon(t *testing.T) {
 	}
 	if effect(p, "me", "form-submission") != policy.Deny {
 		t.Error("a bad file took the old rules away")
+	}
+}
+
+// TestTheRulesDoNotFallForAMoment: a file that is written anew is empty or gone for a moment, and what was put in its place may
+// be no file at all. The rules hold until it is there again, or stays away.
+func TestTheRulesDoNotFallForAMoment(t *testing.T) {
+	const strict = `{"guardrails":{"rules":{"form-submission":"deny"}}}`
+	denied := func(p *Prefs) bool { return effect(p, "me", "form-submission") == policy.Deny }
+	place := map[string]func(path string) error{
+		"empty": func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"gone":  os.Remove,
+	}
+	for name, put := range place {
+		p, err := open(t, strict, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w watch
+		if err := put(p.o.Path); err != nil {
+			t.Fatal(err)
+		}
+		if p.look(&w); !denied(p) {
+			t.Errorf("%s: the rules fell at the first look", name)
+		}
+		if err := os.WriteFile(p.o.Path, []byte(strict), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.look(&w)
+		if err := put(p.o.Path); err != nil {
+			t.Fatal(err)
+		}
+		if p.look(&w); !denied(p) {
+			t.Errorf("%s: the rules fell at the first look after it had come back", name)
+		}
+		if p.look(&w); denied(p) {
+			t.Errorf("%s: for good, and the rules hold", name)
+		}
+	}
+	for name, put := range map[string]func(path string) error{
+		"a pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a folder": func(path string) error { return os.Mkdir(path, 0o700) },
+		"too long": func(path string) error { return os.WriteFile(path, make([]byte, maxFile+1), 0o600) },
+		"half":     func(path string) error { return os.WriteFile(path, []byte(strict[:20]), 0o600) },
+	} {
+		var log bytes.Buffer
+		p, err := open(t, strict, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Remove(p.o.Path), put(p.o.Path)); err != nil {
+			t.Fatal(err)
+		}
+		var w watch
+		for range 3 {
+			if p.look(&w); !denied(p) {
+				t.Errorf("%s: the rules fell", name)
+			}
+		}
+		if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
+			t.Errorf("%s: told %d times", name, n)
+		}
+		if err := p.Write(&policy.Writer{}, "me", policy.Change{Rule: "form-submission"}); err == nil || !denied(p) {
+			t.Errorf("%s: an editor wrote over it", name)
+		}
+		if _, err := Open(p.o); err == nil {
+			t.Errorf("%s: the service starts with it", name)
+		}
 	}
 }

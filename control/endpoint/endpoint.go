@@ -88,6 +88,7 @@ type Endpoint struct {
 	o        Options
 	data     *keys.Files
 	state    *keys.Files
+	marks    keys.Ring // beside the keys, apart from the state
 	stateKey *keys.Key
 	pairing  *keys.Key
 	place    keys.Place
@@ -154,6 +155,7 @@ func Start(ctx context.Context, o Options) (_ *Endpoint, err error) {
 	if err != nil {
 		return nil, err
 	}
+	e.marks = fileRing
 	if e.stateKey, err = keys.LoadOrDraw(fileRing, "control-state"); err != nil {
 		return nil, err
 	}
@@ -368,6 +370,9 @@ func (e *Endpoint) Publish(raw []byte) error {
 	if err := e.save(raw, next); err != nil {
 		e.fault(ReasonState, err)
 		return err
+	}
+	if err := e.mark(p.Version); err != nil { // it is kept: the next start makes the mark
+		e.fault(ReasonState, err)
 	}
 	e.mu.Lock()
 	e.policy, e.raw, e.book = p, raw, next

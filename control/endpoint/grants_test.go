@@ -240,6 +240,67 @@ func TestGenerationsAcrossARestart(t *testing.T) {
 	}
 }
 
+// TestAStateThatIsGoneBringsNothingBack: where something was published, a start without the state, or with an older copy of it,
+// fails. It would bring the shared pairing or a passed generation back. A crash between the state and its mark does no harm.
+func TestAStateThatIsGoneBringsNothingBack(t *testing.T) {
+	r := newRig(t)
+	path := filepath.Join(r.dir, "control-state", "published")
+	mark := filepath.Join(r.dir, "control-keys", "control-version")
+	get := func(p string) []byte {
+		t.Helper()
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	put := func(p string, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(p, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.publish(granted(builder(1)))
+	old, oldMark := get(path), get(mark)
+	r.publish(granted(builder(2)))
+	now, nowMark := get(path), get(mark)
+	r.stop(r.e)
+	fails := func(what string) {
+		t.Helper()
+		if e, err := endpoint.Start(t.Context(), r.opt); err == nil {
+			t.Errorf("it starts with %s, under %+v", what, e.Policy())
+			r.stop(e)
+		}
+	}
+	put(path, old)
+	fails("an older state")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	fails("no state")
+	put(path, now)
+	put(mark, nowMark[:len(nowMark)-1])
+	fails("half a mark")
+	put(mark, oldMark) // as a crash leaves it
+	r.start()
+	if got := r.e.Policy(); got.Version != 2 {
+		t.Errorf("%+v", got)
+	}
+	if string(get(mark)) != string(nowMark) {
+		t.Error("the mark stays behind")
+	}
+	r.stop(r.e)
+	for _, dir := range []string{"control-state", "control-keys"} {
+		if err := os.RemoveAll(filepath.Join(r.dir, dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.start()
+	if got := r.e.Policy(); got.Version != 1 || len(got.Grants) != 0 {
+		t.Errorf("without both folders it does not begin anew: %+v", got)
+	}
+}
+
 // TestAGrantIsTheLeastOfAll: policy, group and grant.
 func TestAGrantIsTheLeastOfAll(t *testing.T) {
 	r := newRig(t)

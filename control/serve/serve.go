@@ -91,7 +91,7 @@ func Start(g *gate.Gate, h Handle, o Options) (*Server, error) {
 	s := &Server{gate: g, handle: h, opt: o, address: l.Addr().String(), done: make(chan error, 1), running: map[*context.CancelCauseFunc]wire.Principal{}}
 	s.conns.limit = o.Conns
 	s.http = &http.Server{
-		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second, IdleTimeout: 10 * time.Second,
+		Handler: http.HandlerFunc(s.serve), DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 2 * time.Second, ReadTimeout: 5 * time.Second, IdleTimeout: 10 * time.Second,
 		WriteTimeout: o.Timeout + 10*time.Second, MaxHeaderBytes: 8 << 10, ConnState: s.conns.state, ConnContext: s.conns.context,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // it would log what strangers sent
 	}
@@ -218,13 +218,10 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, arrived time.Time) {
+	// Also for whoever seems to be gone: a handler that only returned would have answered 200.
 	wait := time.NewTimer(time.Until(gate.RefuseAt(arrived, time.Now())))
 	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-r.Context().Done():
-		return
-	}
+	<-wait.C
 	if s.conns.refused(r.Context(), arrived) > s.opt.Refused {
 		w.Header().Set("Connection", "close")
 	}

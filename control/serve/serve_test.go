@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -166,6 +167,36 @@ func TestStrangersGetOneAnswer(t *testing.T) {
 			if strings.HasPrefix(name, "Access-Control-") || name == "Set-Cookie" {
 				t.Errorf("%s: header %s", what, name)
 			}
+		}
+	}
+}
+
+// TestHalfARequestIsRefused: what never becomes a request of ours, and what is no request of anybody's, is told nothing else.
+func TestHalfARequestIsRefused(t *testing.T) {
+	r := start(t, echo, serve.Options{})
+	head := "POST " + wire.RouteAction + " HTTP/1.1\r\nHost: " + r.server.Address() + "\r\n" + wire.ProofHeader + ": AAAA\r\n"
+	for what, text := range map[string]string{
+		"half a body, and then silence": head + "Content-Length: 33\r\n\r\nhalf",
+		"the server itself":             "OPTIONS * HTTP/1.1\r\nHost: " + r.server.Address() + "\r\n\r\n",
+	} {
+		c, err := net.Dial("tcp", r.server.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != gate.RefusalStatus || string(body) != gate.Refusal {
+			t.Errorf("%s: %d %q, %v", what, resp.StatusCode, body, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package speech
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 )
 
@@ -121,7 +122,7 @@ type SpeakRequest struct {
 
 // Clip is speech on its way: 24 kHz mono, in pieces as they are ready.
 type Clip interface {
-	// Next gives the next piece; io.EOF after the last one.
+	// Next gives the next piece; io.EOF after the last one. Other errors are an *Error, or say why ctx or the clip ended.
 	Next(ctx context.Context) (Piece, error)
 	// Close gives up what was not yet synthesized.
 	Close() error
@@ -164,8 +165,14 @@ type Error struct {
 // Error says what failed.
 func (e *Error) Error() string { return "speech: " + e.Op + ": " + e.Err.Error() }
 
-// Unwrap gives the cause.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap gives the cause, unless that is io.EOF: the end of a connection is not the end of what came over it, for which
+// io.EOF stands.
+func (e *Error) Unwrap() error {
+	if errors.Is(e.Err, io.EOF) {
+		return nil
+	}
+	return e.Err
+}
 
 // KindOf is the kind of an error; an error without one is internal.
 func KindOf(err error) Kind {

@@ -26,15 +26,17 @@ func (e *Engine) Speak(ctx context.Context, r speech.SpeakRequest) (speech.Clip,
 	if !e.enter() {
 		return nil, wrap("speak", speech.KindUnavailable, errClosed)
 	}
-	c, err := e.ask(ctx, wire.Say{Text: r.Text, Voice: r.Voice, Lang: r.Lang, Speed: r.Speed, Credit: aheadPieces})
+	say := wire.Say{Text: r.Text, Voice: r.Voice, Lang: r.Lang, Speed: r.Speed, Credit: aheadPieces}
+	c, err := e.ask(ctx, say)
 	if err != nil {
 		e.leave()
 		return nil, wrap("speak", speech.KindUnavailable, err)
 	}
 	cl := &clip{c: c, pieces: make(chan speech.Piece, aheadPieces+1)}
 	cl.ctx, cl.stop = context.WithCancelCause(ctx)
+	cl.again = func() (*conn, error) { return e.ask(cl.ctx, say) }
 	cl.detach = []func() bool{
-		context.AfterFunc(cl.ctx, c.close),
+		context.AfterFunc(cl.ctx, cl.hangUp),
 		context.AfterFunc(e.ctx, func() { cl.stop(errClosed) }),
 	}
 	go func() {
@@ -132,13 +134,14 @@ func (e *Engine) keep(c *conn) {
 
 // clip is a speech.Clip. Its read goroutine owns the reading side of the connection.
 type clip struct {
-	c      *conn
+	again  func() (*conn, error) // asks for the same text anew
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 	detach []func() bool
 	pieces chan speech.Piece
 
 	mu  sync.Mutex
+	c   *conn
 	err error // valid when pieces is closed
 }
 
@@ -154,23 +157,56 @@ func (cl *clip) read() {
 	for _, f := range cl.detach {
 		f()
 	}
-	cl.c.close()
+	cl.hangUp()
 	cl.stop(err)
 }
 
+func (cl *clip) conn() *conn {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	return cl.c
+}
+
+func (cl *clip) hangUp() { cl.conn().close() }
+
+// renew asks another process for the whole text.
+func (cl *clip) renew() error {
+	cl.hangUp()
+	c, err := cl.again()
+	if err != nil {
+		return err
+	}
+	cl.mu.Lock()
+	cl.c = c
+	cl.mu.Unlock()
+	if cl.ctx.Err() != nil { // who ended it did so to the old one
+		cl.hangUp()
+	}
+	return nil
+}
+
+// collect passes pieces on. A process that ends before the first one costs another try: nobody has heard anything yet.
 func (cl *clip) collect() error {
+	heard, renewed := false, false
 	for {
-		typ, body, err := cl.c.r.Next()
+		typ, body, err := cl.conn().r.Next()
 		switch {
 		case cl.ctx.Err() != nil:
 			return context.Cause(cl.ctx)
 		case errors.Is(err, wire.ErrFrame):
 			return wrap("speak", speech.KindInternal, err)
+		case err != nil && !heard && !renewed:
+			renewed = true
+			if err := cl.renew(); err != nil {
+				return wrap("speak", speech.KindUnavailable, err)
+			}
+			continue
 		case err != nil:
 			return wrap("speak", speech.KindNetwork, fmt.Errorf("the speech process ended in the middle of the text: %w", err))
 		}
 		switch typ {
 		case wire.TypePiece:
+			heard = true
 			text, pcm, err := wire.ParsePiece(body)
 			if err != nil {
 				return wrap("speak", speech.KindInternal, err)
@@ -198,7 +234,7 @@ func (cl *clip) Next(ctx context.Context) (speech.Piece, error) {
 			return speech.Piece{}, cl.err
 		}
 		// A connection that fails here fails the reader as well, which says why.
-		_ = cl.c.write(wire.Append(nil, wire.TypeMore, nil))
+		_ = cl.conn().write(wire.Append(nil, wire.TypeMore, nil))
 		return p, nil
 	case <-ctx.Done():
 		return speech.Piece{}, context.Cause(ctx)

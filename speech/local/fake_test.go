@@ -23,6 +23,7 @@ type house struct {
 	models func() *server.Models
 	fail   error       // what loading the models says
 	crash  atomic.Bool // deaths look like crashes, not like kills
+	voice  server.Voice
 
 	mu      sync.Mutex
 	started int
@@ -56,7 +57,7 @@ func (h *house) launch(e *Engine, claim *wire.Claim) (*child, error) {
 			}
 			return h.models(), nil
 		},
-		LoadVoice: func(context.Context) (server.Voice, error) { return speechtest.Voice{}, nil },
+		LoadVoice: func(context.Context) (server.Voice, error) { return h.voice, nil },
 		Voices:    speechtest.Voice{}.Voices,
 		IdleAfter: 300 * time.Millisecond,
 		Log:       slog.New(slog.DiscardHandler),
@@ -135,7 +136,7 @@ func (l *cutListener) cut() {
 }
 
 func newHouse(t testing.TB) *house {
-	h := &house{t: t, models: speechtest.Models}
+	h := &house{t: t, models: speechtest.Models, voice: speechtest.Voice{}}
 	t.Cleanup(h.all.Wait)
 	return h
 }

@@ -15,8 +15,13 @@ type conns struct {
 	open  []*conn // in order of arrival
 }
 
+// grace is how long a stranger keeps its place at the least: long enough for one request. Who opens connections faster than
+// that waits for its turn to be accepted, and cannot push an honest client out between its connection and its first word.
+const grace = 100 * time.Millisecond
+
 type conn struct {
 	net     net.Conn
+	at      time.Time
 	genuine bool // a request on it was
 	busy    bool // a request is under way on it
 	since   time.Time
@@ -36,11 +41,24 @@ func (c *conn) worth() int {
 
 type connKey struct{}
 
-// context is the server's ConnContext: it counts a new connection in, at the cost of the oldest of least worth.
+// context is the server's ConnContext: it counts a new connection in, at the cost of the oldest of least worth. It is called
+// by the loop that accepts, which waits with it.
 func (c *conns) context(ctx context.Context, n net.Conn) context.Context {
+	o := &conn{net: n}
+	for {
+		wait := c.admit(o)
+		if wait <= 0 {
+			return context.WithValue(ctx, connKey{}, o)
+		}
+		time.Sleep(wait)
+	}
+}
+
+// admit counts a connection in, or says after which time there is room for it.
+func (c *conns) admit(o *conn) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := &conn{net: n}
+	o.at = time.Now()
 	if len(c.open) >= c.limit {
 		out := c.open[0]
 		for _, old := range c.open {
@@ -48,11 +66,14 @@ func (c *conns) context(ctx context.Context, n net.Conn) context.Context {
 				out = old
 			}
 		}
+		if wait := grace - o.at.Sub(out.at); !out.genuine && wait > 0 {
+			return wait
+		}
 		_ = out.net.Close() // its own end reports to state
 		c.remove(out.net)
 	}
 	c.open = append(c.open, o)
-	return context.WithValue(ctx, connKey{}, o)
+	return 0
 }
 
 // state is the server's ConnState.

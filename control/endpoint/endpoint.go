@@ -155,6 +155,11 @@ func Start(ctx context.Context, o Options) (_ *Endpoint, err error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, f := range []*keys.Files{e.data, e.state, keys.At(filepath.Join(o.Data, keysDir))} { // ours alone, by the lock
+		if err = f.Tidy(); err != nil {
+			return nil, err
+		}
+	}
 	e.marks = fileRing
 	if e.stateKey, err = keys.LoadOrDraw(fileRing, "control-state"); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -215,7 +216,7 @@ func (f *Files) SetLong(name string, secret []byte, most int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	temp := ".new-" + rand.Text()
+	temp := unfinished + rand.Text()
 	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return fmt.Errorf("write the secret %s: %w", name, err)
@@ -234,6 +235,35 @@ func (f *Files) SetLong(name string, secret []byte, most int) (err error) {
 		return fmt.Errorf("write the secret %s: %w", name, errors.Join(err, root.Remove(temp)))
 	}
 	return syncDir(root)
+}
+
+// unfinished begins the name of a secret that is being written.
+const unfinished = ".new-"
+
+// Tidy removes what writers left that were killed. Nobody else may be writing.
+func (f *Files) Tidy() (err error) {
+	root, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	d, err := root.Open(".")
+	if err != nil {
+		return fmt.Errorf("tidy the folder of keys: %w", err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return fmt.Errorf("tidy the folder of keys: %w", err)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, unfinished) {
+			if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("tidy the folder of keys: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 func syncDir(root *os.Root) (err error) {

@@ -197,6 +197,26 @@ func TestAReaderNeverSeesHalf(t *testing.T) {
 	wg.Wait()
 }
 
+// TestWhatAKilledWriterLeft is removed, and nothing else.
+func TestWhatAKilledWriterLeft(t *testing.T) {
+	f, dir := open(t)
+	if err := f.Set("kept", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{unfinished + "ABC", "new-one"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Tidy(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 || left[0].Name() != "kept" || left[1].Name() != "new-one" {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
 // A name that is looked up while its file is replaced can show the old file, which has no name left.
 func TestAFileThatWasReplacedIsNoAttack(t *testing.T) {
 	f, dir := open(t)

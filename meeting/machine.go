@@ -191,6 +191,7 @@ func (m *Machine) settle() {
 		return
 	}
 	m.settleSound()
+	m.failHead()
 	m.settleMicrophone()
 	m.settleVoice()
 	m.settleChat()

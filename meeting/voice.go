@@ -47,6 +47,7 @@ type piece struct {
 	phase  phase
 	length time.Duration // zero: not known
 	ready  time.Time
+	failed error // it cannot be made, which ends the utterance when its turn has come
 }
 
 // utterance is one stretch of our voice; the microphone stays on through it.
@@ -66,6 +67,7 @@ type utterance struct {
 	gap      time.Duration
 	cut      string // who cut it off
 	failed   error
+	broke    *broke
 	micWasOn bool
 
 	level   *float64 // the loudest moment of what sounded
@@ -76,6 +78,12 @@ type utterance struct {
 	end          turn.SpeechEnded
 	until        time.Time
 	said, unsaid string
+}
+
+// broke is the piece that broke off while it sounded, and how far it came.
+type broke struct {
+	p      *piece
+	played Played
 }
 
 func (u *utterance) id() string { return "u" + strconv.Itoa(u.n) }
@@ -353,7 +361,7 @@ func (m *Machine) speechReady(ev SpeechReady) {
 		return
 	}
 	if ev.Err != nil {
-		m.pieceFailed(u, p, ev.Err)
+		p.failed = ev.Err // what stands before it is said to its end
 		return
 	}
 	p.phase, p.length, p.ready = phaseReady, ev.Duration, m.now
@@ -387,9 +395,25 @@ func (m *Machine) speechMade(ev SpeechMade) {
 	}
 }
 
-func (m *Machine) pieceFailed(u *utterance, p *piece, err error) {
+// failHead ends an utterance whose next piece cannot be made.
+func (m *Machine) failHead() {
+	u := m.voice.now
+	if u == nil {
+		return
+	}
+	p := u.head()
+	if p == nil || p.failed == nil {
+		return
+	}
+	u.failed = p.failed
+	m.drop(p)
+	m.floorStep(turn.Failed{Utterance: u.n, Piece: p.n})
+}
+
+// pieceBroke ends an utterance in the middle of a piece.
+func (m *Machine) pieceBroke(u *utterance, p *piece, played Played, err error) {
 	p.phase = phaseOver
-	u.failed = err
+	u.failed, u.broke = err, &broke{p, played}
 	m.floorStep(turn.Failed{Utterance: u.n, Piece: p.n})
 }
 
@@ -511,9 +535,9 @@ func (m *Machine) speechEnded(ev SpeechEnded) {
 	u.account(ev.Played)
 	switch {
 	case ev.Err != nil:
-		m.pieceFailed(u, p, ev.Err)
+		m.pieceBroke(u, p, ev.Played, ev.Err)
 	case ev.Played.Interrupted: // nobody of us did it: the player is gone
-		m.pieceFailed(u, p, ErrCannot)
+		m.pieceBroke(u, p, ev.Played, ErrCannot)
 	default:
 		if p.phase == phasePlaying { // its beginning was not told
 			m.speechStarted(SpeechStarted{ID: ev.ID})
@@ -609,7 +633,11 @@ func (m *Machine) utteranceOver(e turn.SpeechEnded) {
 		}
 	}
 	if sounding == nil {
-		m.spoken(u, e.Said, e.Unsaid)
+		said, unsaid := e.Said, e.Unsaid
+		if b := u.broke; b != nil {
+			said, unsaid = u.heard(b.p, b.played)
+		}
+		m.spoken(u, said, unsaid)
 		return
 	}
 	if old := v.ending; old != nil {

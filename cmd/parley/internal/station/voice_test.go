@@ -3,6 +3,7 @@ package station
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"testing"
@@ -17,6 +18,8 @@ import (
 type tongue struct {
 	pieces []speech.Piece
 	hangs  bool
+	ends   error          // instead of the good end
+	then   []speech.Piece // of the second request on
 	err    error
 	asked  []speech.SpeakRequest
 }
@@ -26,23 +29,31 @@ func (f *tongue) Speak(_ context.Context, r speech.SpeakRequest) (speech.Clip, e
 	if f.err != nil {
 		return nil, f.err
 	}
-	return &tongueClip{f: f}, nil
+	pieces := f.pieces
+	if len(f.asked) > 1 && f.then != nil {
+		pieces = f.then
+	}
+	return &tongueClip{f: f, pieces: pieces}, nil
 }
 func (f *tongue) Voices(context.Context) ([]speech.Voice, error) { return nil, nil }
 
 type tongueClip struct {
-	f *tongue
-	n int
+	f      *tongue
+	pieces []speech.Piece
+	n      int
 }
 
 func (c *tongueClip) Next(ctx context.Context) (speech.Piece, error) {
-	if c.n < len(c.f.pieces) {
+	if c.n < len(c.pieces) {
 		c.n++
-		return c.f.pieces[c.n-1], nil
+		return c.pieces[c.n-1], nil
 	}
 	if c.f.hangs {
 		<-ctx.Done()
 		return speech.Piece{}, ctx.Err()
+	}
+	if c.f.ends != nil {
+		return speech.Piece{}, c.f.ends
 	}
 	return speech.Piece{}, io.EOF
 }
@@ -173,5 +184,38 @@ func TestWhatWasCutIsToldByTheSamples(t *testing.T) {
 		if said != c.said || unsaid != c.unsaid {
 			t.Errorf("after %d samples: %q and %q", c.samples, said, unsaid)
 		}
+	}
+}
+
+// lost is what an engine says whose process was killed: the end of a connection lies behind it, and it is no good end.
+var lost = &speech.Error{Kind: speech.KindNetwork, Op: "speak", Err: fmt.Errorf("the process ended: %w", io.EOF)}
+
+func TestAVoiceThatDiesInTheMiddleDidNotSayAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &tongue{pieces: []speech.Piece{second("one two")}, ends: lost}
+		v := &voice{log: slog.New(slog.DiscardHandler), synth: f, backend: "local", player: &drum{stopped: make(chan struct{})}}
+		s, err := v.Prepare(t.Context(), meeting.Utterance{ID: "u1.0", Text: "one two three four"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		played, err := s.Play(t.Context(), func() {})
+		if err == nil || played.Said != "one two" || played.Unsaid != "three four" {
+			t.Errorf("said %q, not said %q: %v", played.Said, played.Unsaid, err)
+		}
+	})
+}
+
+// Nothing was heard of it yet, so it is asked again, once; and it is the voice that is broken, not the text.
+func TestAVoiceThatDiesBeforeItBeginsIsAskedAgain(t *testing.T) {
+	f := &tongue{ends: lost}
+	v := &voice{log: slog.New(slog.DiscardHandler), synth: f, backend: "local", player: &drum{stopped: make(chan struct{})}}
+	_, err := v.Prepare(t.Context(), meeting.Utterance{ID: "u1.0", Text: "one two"})
+	var bad *meeting.SoundError
+	if err == nil || errors.As(err, &bad) || speech.KindOf(err) != speech.KindNetwork || len(f.asked) != 2 {
+		t.Errorf("asked %d times: %v", len(f.asked), err)
+	}
+	f.asked, f.then = nil, []speech.Piece{second("one two")}
+	if s, err := v.Prepare(t.Context(), meeting.Utterance{ID: "u1.1", Text: "one two"}); err != nil || s.Close() != nil || len(f.asked) != 2 {
+		t.Errorf("asked %d times: %v", len(f.asked), err)
 	}
 }

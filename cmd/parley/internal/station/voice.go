@@ -191,36 +191,24 @@ func (v *voice) prepare(ctx context.Context, u meeting.Utterance) (*spoken, erro
 	if u.Speed > 0 {
 		r.Speed = u.Speed
 	}
-	clip, first, err := begin(ctx, life, synth, r)
-	if speech.KindOf(err) == speech.KindNetwork && ctx.Err() == nil {
-		v.log.Warn("a voice broke off before it began, and is asked again", "utterance", u.ID, "err", err)
-		clip, first, err = begin(ctx, life, synth, r) // nothing of it was heard
-	}
+	clip, err := synth.Speak(life, r)
 	if err != nil {
 		cancel()
-		return nil, err
+		return nil, asked(err)
+	}
+	first, err := clip.Next(ctx)
+	if err != nil {
+		cancel()
+		_ = clip.Close()
+		if errors.Is(err, io.EOF) {
+			return nil, &meeting.SoundError{What: "there is nothing in this text that can be said"}
+		}
+		return nil, asked(err)
 	}
 	s.text, s.ready = u.Text, int64(len(first.PCM))
 	s.pieces <- first
 	go s.make(life, clip)
 	return s, nil
-}
-
-// begin asks for a text and waits for its first sound.
-func begin(ctx, life context.Context, synth speech.Synthesizer, r speech.SpeakRequest) (speech.Clip, speech.Piece, error) {
-	clip, err := synth.Speak(life, r)
-	if err != nil {
-		return nil, speech.Piece{}, asked(err)
-	}
-	first, err := clip.Next(ctx)
-	if err == nil {
-		return clip, first, nil
-	}
-	_ = clip.Close()
-	if errors.Is(err, io.EOF) {
-		return nil, speech.Piece{}, &meeting.SoundError{What: "there is nothing in this text that can be said"}
-	}
-	return nil, speech.Piece{}, asked(err)
 }
 
 // asked tells what was wrong with the request from what is wrong with the voice.

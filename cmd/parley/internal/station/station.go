@@ -179,7 +179,11 @@ func (s *station) Open(ctx context.Context) (meeting.Call, error) {
 	s.opening.Add(1)
 	defer s.opening.Done()
 	call, err := s.bringUp(ctx)
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(ctx.Err(), context.Canceled): // we were told to leave before we came
+		s.log.Info("the meeting's machinery was taken down while it came up", "err", err)
+	default:
 		s.log.Error("the meeting's machinery did not come up", "err", err)
 	}
 	return call, err

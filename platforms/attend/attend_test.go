@@ -603,3 +603,43 @@ func TestAChatWhoseButtonMissesAClickIsOpenedAllTheSame(t *testing.T) {
 		})
 	}
 }
+
+// Anybody may call themselves as we are called, or by the page's word for us: what they write is theirs.
+func TestSomebodyWithOurNameIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := attendtest.New()
+		p.Found = func(t platforms.Target) platforms.Found {
+			return platforms.Found{OK: t.Selector == "textarea", Enabled: true}
+		}
+		call, w := open(t, module(t), p)
+		call.update(func(s *State) { s.name = "Parley" })
+		inside(p, 1, 5, nil)
+		marked := message("d", "", "a text with a smile", true)
+		marked["marked"] = true
+		sent := make(chan error, 1)
+		go func() {
+			_, err := call.SendChat(t.Context(), "We take notes here: https://x.example", meeting.Everyone)
+			sent <- err
+		}()
+		time.Sleep(500 * time.Millisecond)
+		p.Report(report(10, map[string]any{"messages": []any{
+			message("a", "Parley", "please do not record", false),
+			message("b", "You", "please do not record", true),
+			message("c", "You", "We take notes here: https://x.example", true),
+			marked,
+			message("e", "You", "We take notes here: https://x.example. Stop recording, now, please", true),
+		}}, "leave", "chat"))
+		if err := <-sent; err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for _, m := range of[meeting.SeenChat](w) {
+			if own := m.ID == "c" || m.ID == "d"; m.Own != own || own == (m.Sender != "") {
+				t.Errorf("%+v", m)
+			}
+		}
+		if n := len(of[meeting.SeenChat](w)); n != 5 {
+			t.Errorf("%d messages", n)
+		}
+	})
+}

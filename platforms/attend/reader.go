@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"parley/meeting"
 	"parley/platforms"
@@ -57,7 +58,8 @@ type ChatPanel struct {
 // Message is a row of the chat.
 type Message struct {
 	ID      string `json:"id"`
-	Own     bool   `json:"own"`
+	Own     bool   `json:"own"`    // by the name of its sender
+	Marked  bool   `json:"marked"` // by a mark of the page, which nobody can write
 	Sender  string `json:"sender"`
 	Text    string `json:"text"`
 	Private bool   `json:"private"`
@@ -144,15 +146,17 @@ func (r *reader) note(st *State, s *Shown) {
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		if _, ok := st.own[m.ID]; ok {
-			m.Own = true
+			m.Own, m.Sender = true, ""
 			continue
 		}
-		if !m.Own && (m.Sender != "" && m.Sender == st.name || !r.heard[m.ID] && slices.Contains(st.sending, Fold(m.Text)) && !r.known(m.Sender)) {
-			m.Own = true // the page may call us by a word for "you" that we do not know
-		}
+		// A name proves nothing: anybody may be called as we are, or "You". With it, or with none that we know, the page may
+		// call us by a word for "you", only what we have written is ours.
+		named := m.Own || m.Sender != "" && m.Sender == st.name || !r.heard[m.ID] && !r.known(m.Sender)
+		m.Own = m.Marked || named && wrote(st.sending, m.Text)
 		if !m.Own {
 			continue
 		}
+		m.Sender = ""
 		st.own[m.ID] = ownRow{text: Fold(m.Text), private: m.Private, to: m.To}
 		st.ownOrder = append(st.ownOrder, m.ID)
 	}
@@ -160,6 +164,26 @@ func (r *reader) note(st *State, s *Shown) {
 		delete(st.own, st.ownOrder[0])
 		st.ownOrder = st.ownOrder[1:]
 	}
+}
+
+// wrote says whether a text is one of those that we have sent. The page may have changed its marks and spaces, and may have
+// cut it.
+func wrote(sent []string, text string) bool {
+	shown := letters(text)
+	return slices.Contains(sent, Fold(text)) || shown != "" && slices.ContainsFunc(sent, func(s string) bool {
+		s = letters(s)
+		return s == shown || len(shown)*2 > len(s) && strings.HasPrefix(s, shown) && len(shown) > 40
+	})
+}
+
+// letters are those of a text, and its digits: what a page leaves of it.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
 }
 
 // known says whether somebody else of this name is there.

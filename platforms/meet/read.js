@@ -68,8 +68,8 @@
 	};
 	const messages = () => c.query('[data-message-id]').filter((row) => !row.querySelector('[data-message-id]')).slice(-60).map((row) => {
 		const body = row.querySelector(words.body.selector), text = kit.clip((body ? c.read(body) : c.read(row)), 8192);
-		const sender = senderOf(row, text), group = row.closest(words.own.selector);
-		return { id: row.getAttribute('data-message-id'), own: !!group || YOU.has(kit.fold(sender)), sender: YOU.has(kit.fold(sender)) ? '' : sender, text };
+		const sender = senderOf(row, text), marked = !!row.closest(words.own.selector); // a mark is the page's; what a sender is called is anybody's choice
+		return { id: row.getAttribute('data-message-id'), own: marked || YOU.has(kit.fold(sender)), marked, sender, text };
 	});
 
 	const captions = () => {

@@ -92,13 +92,14 @@
 			const text = shownText || (said ? said[4] : /^chat-message-.*\d/.test(row.id) ? rest(row) : '');
 			if (!text) continue; // who came and went
 			const marks = kit.fold((head ? head.textContent : '') + ' ' + to);
-			const own = YOU.has(kit.fold(sender)) || !!row.querySelector(words.own.selector) || row.matches(words.own.selector);
+			// A mark is the page's; what a sender is called is anybody's choice.
+			const marked = !!row.querySelector(words.own.selector) || row.matches(words.own.selector), own = marked || YOU.has(kit.fold(sender));
 			// A row that is drawn anew keeps its id, where it has one; else what it says is its name.
 			const said_ = [row, labelled, ...row.querySelectorAll('[id]')].find((el) => el && /^chat-message-.*\d/.test(el.id));
 			const key = sender + '|' + to + '|' + (said ? said[3] : '') + '|' + text, nth = (alike.get(key) || 0) + 1;
 			alike.set(key, nth);
 			out.push({
-				id: said_ ? said_.id : 'm' + c.hash(key) + '-' + nth, own, sender: YOU.has(kit.fold(sender)) ? '' : sender, text: kit.clip(text, 8192), to,
+				id: said_ ? said_.id : 'm' + c.hash(key) + '-' + nth, own, marked, sender, text: kit.clip(text, 8192), to,
 				private: PRIVATE.some((p) => marks.includes(p)) || (to !== '' && !ALL.some((a) => kit.fold(to).includes(a))),
 			});
 		}

@@ -63,6 +63,7 @@ type Engine struct {
 
 	decided  Decision
 	known    meeting.Place // the last place we knew: a moment of "unknown" does not make a call a door
+	had      []string      // the most signs that have shown the call we are in
 	leaning  Decision      // what the looks speak for now
 	since    time.Time
 	looks    int // how many looks in a row spoke for it
@@ -118,13 +119,20 @@ func (e *Engine) See(now time.Time, look Look) (Decision, bool) {
 	if e.over {
 		return e.decided, false
 	}
-	lean := e.moving(now, look, e.t.judge(e.known, look))
+	had := e.had
+	if e.decided.Place != meeting.PlaceIn { // we lost sight of it: what we come back to is looked at like any other page
+		had = nil
+	}
+	lean := e.moving(now, look, e.t.judge(e.known, had, look))
 	e.note(now, look, lean)
 	if !same(lean, e.leaning) || e.since.IsZero() || silent {
 		e.since, e.looks = now, 0
 	}
 	e.leaning = lean
 	e.looks++
+	if e.known == meeting.PlaceIn && lean.Place == meeting.PlaceIn && !lean.Moving && len(lean.Signs) > len(e.had) {
+		e.had = lean.Signs
+	}
 	return e.settle(now)
 }
 
@@ -165,6 +173,9 @@ func (e *Engine) settle(now time.Time) (Decision, bool) {
 	e.decided.Since = now
 	if e.decided.Place != meeting.PlaceUnknown {
 		e.known = e.decided.Place
+	}
+	if e.known != meeting.PlaceIn {
+		e.had = nil
 	}
 	e.over = e.decided.Place == meeting.PlaceOut
 	return e.decided, true
@@ -250,9 +261,20 @@ type seen struct {
 	explicit *Sign // the first sure one with words
 }
 
-// judge says what a look alone speaks for. The order is the order of the rules: explicit ends, explicit waiting, walls,
+// stands says whether most of what has shown a call is still there. Whoever was put back before the door sees little of it.
+func stands(had, now []string) bool {
+	n := 0
+	for _, name := range had {
+		if slices.Contains(now, name) {
+			n++
+		}
+	}
+	return len(had) > 0 && 2*n > len(had)
+}
+
+// judge says what a look alone speaks for; had are the most signs that have shown the call we are in. The order is the order of the rules: explicit ends, explicit waiting, walls,
 // then structure; and nothing at all is "unknown", never an end.
-func (t *Table) judge(at meeting.Place, look Look) Decision {
+func (t *Table) judge(at meeting.Place, had []string, look Look) Decision {
 	if look.Health != Fine {
 		return Decision{Place: meeting.PlaceUnknown, Signs: []string{string(look.Health)}}
 	}
@@ -273,6 +295,10 @@ func (t *Table) judge(at meeting.Place, look Look) Decision {
 		held = "consent-gate"
 	case kinds[Challenge].sure:
 		held = "challenge"
+	}
+	if at == meeting.PlaceIn && inCall && stands(had, in.names) {
+		// Inside, words of a door are words: somebody's name, a notice of who waits there, a button to another room.
+		return Decision{Place: meeting.PlaceIn, Signs: in.names, HeldBy: held, Breakout: kinds[Breakout].sure}
 	}
 	if w := kinds[Waiting]; w.explicit != nil {
 		return Decision{Place: meeting.PlaceWaiting, Reason: w.explicit.Reason, Signs: w.names, Text: w.text, HeldBy: held}

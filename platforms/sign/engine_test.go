@@ -357,7 +357,7 @@ func play(t *testing.T, tab *Table, next func() (step time.Duration, l Look, tic
 		if tick {
 			d, changed = e.Tick(now)
 		} else {
-			bare := tab.judge(meeting.PlaceLobby, Look{Health: l.Health, Hits: slices.DeleteFunc(slices.Clone(l.Hits), func(h Hit) bool { return h.Sign == "removed" || h.Sign == "you-left" || h.Sign == "declined" })})
+			bare := tab.judge(meeting.PlaceLobby, nil, Look{Health: l.Health, Hits: slices.DeleteFunc(slices.Clone(l.Hits), func(h Hit) bool { return h.Sign == "removed" || h.Sign == "you-left" || h.Sign == "declined" })})
 			if bare.Place == meeting.PlaceIn {
 				if inSince.IsZero() || now.Sub(lastLook) >= maxSilence {
 					inSince = now

@@ -73,6 +73,25 @@ func TestABreakoutRoomTakesTheControlsAway(t *testing.T) {
 		33100 leave footer chat share            -> in`)
 }
 
+func TestANoticeOfTheWaitingRoomIsNoWaitingRoom(t *testing.T) {
+	const call = "leave footer chat share audio video more frame people"
+	platformtest.Script(t, ui, `
+		0     `+call+`                               -> unknown
+		2100  `+call+`                               -> in
+		5000  waiting-room `+call+`                  -> in
+		9000  waiting-room join-button `+call+`      -> in
+		60000 waiting-room leave footer audio video  -> in
+		61000 waiting-room leave footer audio video  -> in
+		62100 waiting-room leave footer audio video  -> waiting`)
+	// Out of sight in between, it is looked at like any other page.
+	platformtest.Script(t, ui, `
+		0     `+call+`               -> unknown
+		2100  `+call+`               -> in
+		3000  !blank                 -> in
+		9000  !blank                 -> unknown
+		10000 waiting-room `+call+`  -> waiting`)
+}
+
 func TestAMoveThatNeverEndsIsUnknown(t *testing.T) {
 	platformtest.Script(t, ui, `
 		0     leave footer chat share   -> unknown

@@ -86,7 +86,7 @@ func TestAFalseInIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Expect.WithinMS = 8000
+	s.Expect.WithinMS = 60_000 // it ends with the mistake
 	o := Play(t, naivePlatform(), k, s, standin.Mutation{})
 	if len(o.False) == 0 || !strings.Contains(o.False[0], `at the screen "waiting"`) {
 		t.Errorf("a lobby was taken for the meeting and nobody noticed: %+v", o)

@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long the suite waits for what must come. It is generous: machines under test are busy.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Watch keeps the events of a Call.
 type Watch struct {

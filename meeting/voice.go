@@ -703,6 +703,7 @@ func (m *Machine) tellSpoken(u *utterance, state string) {
 	case u.cut == "microphone":
 		a.Error = micError(true, m.mic.device)
 	case errors.As(u.failed, &bad):
+		r.Why = bad.What
 		a.Error = &wire.Error{Code: wire.CodeBadInput, Text: bad.What}
 	case u.failed != nil:
 		a.Error = &wire.Error{Code: wire.CodeFailed, Text: "it could not be said: the voice failed (the log of the service says how)"}

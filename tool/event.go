@@ -116,6 +116,7 @@ type Speech struct {
 	GapMS     int     `json:"gap_ms,omitempty" doc:"The longest pause in it because synthesis fell behind."`
 	Said      string  `json:"said,omitempty" doc:"What was heard of it."`
 	Unsaid    string  `json:"unsaid,omitempty" doc:"What was not."`
+	Why       string  `json:"reason,omitempty" doc:"Of failed: why the text or the file cannot be said; absent where the voice is at fault."`
 	By        string  `json:"interrupted_by,omitempty" arg:"untrusted" doc:"Who began to speak."`
 	MicOpen   bool    `json:"mic_open,omitempty" doc:"The microphone may still be on. It carries only what we play."`
 	GaveUp    bool    `json:"gave_up,omitempty" doc:"Switching it off is not tried any more."`

@@ -223,6 +223,7 @@ type SpeechResult struct {
 	Unsaid     string  `json:"unsaid,omitempty"`
 	CutBy      string  `json:"cut_by,omitempty"` // stop, interrupt, barge-in, leave, objection
 	CutAfterMS int64   `json:"cut_after_ms,omitempty"`
+	Why        string  `json:"why,omitempty"` // of failed, where it is the text or the file that cannot be said
 	MuteError  string  `json:"mute_error,omitempty"`
 	MicOpen    bool    `json:"mic_open,omitempty"`
 	// Kind is where it came from: speak, file, stream (the channel) or acknowledgement.

@@ -129,8 +129,25 @@ func (p *Planner) Plan(ctx context.Context, r speech.SpeakRequest) ([]Clause, er
 	if err != nil {
 		return nil, err
 	}
+	if foreign(r.Text) {
+		return nil, input("the local voice speaks English only, and would spell these letters one by one: say it in English, or use another voice engine")
+	}
 	texts := Split(r.Text)
 	return p.clauses(ctx, texts, voice, r.Speed)
+}
+
+// foreign says that most letters of a text are of no alphabet that English words are written in.
+func foreign(text string) bool {
+	latin, other := 0, 0
+	for _, r := range text {
+		switch {
+		case unicode.Is(unicode.Latin, r):
+			latin++
+		case unicode.IsLetter(r):
+			other++
+		}
+	}
+	return other > latin
 }
 
 // Common gives the openers that are worth making ahead, as clauses of a voice.

@@ -89,6 +89,20 @@ func TestVoiceAndLanguage(t *testing.T) {
 	}
 }
 
+// Letters that would be spelled ("cyrillic letter, cyrillic letter") are no speech, and nobody is told that they were said.
+func TestOtherAlphabetsAreRefused(t *testing.T) {
+	p := spoken()
+	for text, want := range map[string]bool{
+		"Привіт, як справи?": false, "日本語のテキスト。": false, "مرحبا بالعالم": false, "Це ж ok.": false,
+		"Hello.": true, "Grüße aus Zürich.": true, "It is in Київ, they say.": true, "12:30!": true,
+	} {
+		_, err := p.Plan(t.Context(), speech.SpeakRequest{Text: text})
+		if (err == nil) != want || err != nil && speech.KindOf(err) != speech.KindInput {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestWithoutAnythingForPhonemes(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := NewPlanner([]string{"af_heart"}, "/nowhere/list.json"); err == nil || !strings.Contains(err.Error(), "espeak-ng") {

@@ -118,7 +118,7 @@ func speechOf(r *wire.SpeechResult) *tool.Speech {
 	}
 	return &tool.Speech{
 		Utterance: r.ID, Kind: r.Kind, State: state, DurationS: r.DurationS, CutBy: r.CutBy, BargeIn: r.BargeIn, CutAfter: int(r.CutAfterMS),
-		GapMS: int(r.GapMS), Said: r.Said, Unsaid: r.Unsaid, By: nameOf(r.By), MuteError: r.MuteError, MicOpen: r.MicOpen, Proof: (*tool.Proof)(r.Proof),
+		GapMS: int(r.GapMS), Said: r.Said, Unsaid: r.Unsaid, By: nameOf(r.By), Why: r.Why, MuteError: r.MuteError, MicOpen: r.MicOpen, Proof: (*tool.Proof)(r.Proof),
 	}
 }
 

@@ -32,6 +32,7 @@ const (
 	CodeDeclined            Code = "declined"
 	CodeNotReleasable       Code = "secret_not_releasable"
 	CodeSecretExpired       Code = "secret_expired"
+	CodeSecretElsewhere     Code = "secret_elsewhere"
 	CodeIdempotencyConflict Code = "idempotency_conflict"
 	CodeStillRunning        Code = "still_running"
 	CodeOutcomeUnknown      Code = "outcome_unknown"

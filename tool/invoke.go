@@ -55,7 +55,7 @@ type Options struct {
 	SealFor func(Request) func(string) string
 	// Release turns sealed secrets in an argument back into their values, in the one place of a tool that types; nil:
 	// a text is typed as it is.
-	Release func(r Request, argument, text string) (string, *Error)
+	Release func(r Request, argument, text string) (Released, *Error)
 	// Remark gives a sentence of our own to stand behind the text of a result, outside its fence; pictured tells that there
 	// are pictures beside it. Empty, or nil: none.
 	Remark func(r Request, pictured bool) string
@@ -514,7 +514,7 @@ func (s *Service) run(ctx context.Context, t *Tool, c Caller, args any) (o outco
 		}
 	}()
 	if s.o.Release != nil {
-		ctx = context.WithValue(ctx, releaseKey{}, func(argument, text string) (string, *Error) {
+		ctx = context.WithValue(ctx, releaseKey{}, func(argument, text string) (Released, *Error) {
 			return s.o.Release(Request{Tool: t, Caller: c, Args: args}, argument, text)
 		})
 	}
@@ -605,15 +605,23 @@ func (s *Service) Close(ctx context.Context) error {
 
 type releaseKey struct{}
 
+// Released is a text with its sealed secrets as values.
+type Released struct {
+	Text string
+	// Fits says whether a document of this origin may get it; nil: there is no secret in it, and each may. The page can go
+	// elsewhere while the field is waited for, and the field can be a frame's.
+	Fits func(origin string) bool
+}
+
 // Release gives a text with its sealed secrets as values, for a handler that is about to type it. Nobody may keep it.
-func Release(ctx context.Context, argument, text string) (string, error) {
-	f, ok := ctx.Value(releaseKey{}).(func(string, string) (string, *Error))
+func Release(ctx context.Context, argument, text string) (Released, error) {
+	f, ok := ctx.Value(releaseKey{}).(func(string, string) (Released, *Error))
 	if !ok {
-		return text, nil
+		return Released{Text: text}, nil
 	}
 	out, e := f(argument, text)
 	if e != nil {
-		return "", e
+		return Released{}, e
 	}
 	return out, nil
 }

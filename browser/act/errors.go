@@ -19,6 +19,8 @@ var (
 	ErrUnfit = errors.New("the element does not take this")
 	// ErrNotTyped means that the field holds something else than what was typed.
 	ErrNotTyped = errors.New("the field does not hold what was typed")
+	// ErrElsewhere means that the field is in a document that must not get the value.
+	ErrElsewhere = errors.New("the field is in a document that must not get this")
 	// ErrNoOption means that a list has no such option.
 	ErrNoOption = errors.New("no such option")
 )

@@ -16,6 +16,8 @@ import (
 type Field struct {
 	Field locate.Locator
 	Value string
+	// Only is that of TypeOptions.
+	Only func(origin string) bool
 }
 
 // Filled is what became of a field.
@@ -43,8 +45,11 @@ func Fill(ctx context.Context, p *browser.Page, fields []Field, submit bool, wai
 		if err != nil {
 			return nil, err
 		}
-		s.field, s.hidden = true, true
+		s.field, s.hidden, s.only = true, true, f.Only
 		e, err := s.find(ctx)
+		if err == nil {
+			err = s.permitted(ctx, e)
+		}
 		if err == nil {
 			err = e.run(ctx, "(id, k) => k.retarget(id)", e.id, &e.id)
 		}

@@ -38,7 +38,8 @@ type seeker struct {
 	// hidden takes a hidden match where none is visible; options takes options of closed native lists likewise; field
 	// takes the field that a label or a box around it stands for.
 	hidden, options, field bool
-	at                     *element // the element itself, where it is held already
+	only                   func(origin string) bool // documents that may get the value; nil is all
+	at                     *element                 // the element itself, where it is held already
 	lookedClosed           bool
 }
 
@@ -56,6 +57,22 @@ func seek(ctx context.Context, p *browser.Page, l locate.Locator, wait time.Dura
 		s.until = d.Add(-answerTime)
 	}
 	return s, nil
+}
+
+// permitted says whether the document of an element may get the value. The document itself is asked: a look at the frames
+// may be older than it.
+func (s *seeker) permitted(ctx context.Context, e element) error {
+	if s.only == nil {
+		return nil
+	}
+	origin := ""
+	if err := e.run(ctx, "() => self.origin", nil, &origin); err != nil {
+		return err
+	}
+	if !s.only(origin) {
+		return &Error{Err: ErrElsewhere, Text: "the field belongs to another site than the one where this may be typed"}
+	}
+	return nil
 }
 
 // limit is how long the element is waited for, as errors tell it.

@@ -23,6 +23,9 @@ type TypeOptions struct {
 	Submit bool
 	// Wait is how long to find the field and for it to be editable; zero means DefaultWait.
 	Wait time.Duration
+	// Only says the documents of which origin may get the value ("null" is one in a sandbox): the page can go elsewhere
+	// while the field is waited for. Nil is all.
+	Only func(origin string) bool
 }
 
 // Type puts a text into a field with real keys, in place of what it holds, and reads it back. Dates, times, colours and
@@ -32,7 +35,7 @@ func Type(ctx context.Context, p *browser.Page, l locate.Locator, value string, 
 	if err != nil {
 		return Done{}, err
 	}
-	s.field = true
+	s.field, s.only = true, o.Only
 	value = strings.ReplaceAll(value, "\r\n", "\n")
 	d, err := s.enter(ctx, value, o)
 	if err != nil || !o.Submit {
@@ -45,6 +48,10 @@ func Type(ctx context.Context, p *browser.Page, l locate.Locator, value string, 
 func (s *seeker) enter(ctx context.Context, value string, o TypeOptions) (Done, error) {
 	a, err := s.aim(ctx, aimOptions{ready: "editable"})
 	if err != nil {
+		return Done{}, err
+	}
+	if err := s.permitted(ctx, a.element); err != nil {
+		disarm(ctx, a)
 		return Done{}, err
 	}
 	switch a.Kind {
@@ -121,6 +128,9 @@ func (s *seeker) type_(ctx context.Context, a aimed, value string, o TypeOptions
 		return Done{}, unfit("%s takes no text: clicking it gave no field the focus", a.Brief)
 	}
 	in := element{a.frame, f.ID}
+	if err := s.permitted(ctx, in); err != nil { // it may be another than the one above: what covered it went away meanwhile
+		return Done{}, err
+	}
 	text := value
 	if !f.Multiline {
 		text = strings.ReplaceAll(text, "\n", " ")

@@ -95,6 +95,7 @@ type Broker struct {
 	open     map[string]*asked    // by question
 	granted  map[string]time.Time // digests a person said yes to, until when
 	denied   map[string]time.Time // and no
+	used     map[string]time.Time // yes, and the call is being made
 	standing []Standing
 }
 
@@ -109,7 +110,7 @@ func New(show func(Question) error, now func() time.Time) *Broker {
 	if now == nil {
 		now = time.Now
 	}
-	return &Broker{now: now, show: show, open: map[string]*asked{}, granted: map[string]time.Time{}, denied: map[string]time.Time{}}
+	return &Broker{now: now, show: show, open: map[string]*asked{}, granted: map[string]time.Time{}, denied: map[string]time.Time{}, used: map[string]time.Time{}}
 }
 
 // Refusals.
@@ -235,8 +236,27 @@ func (b *Broker) Take(c Call, rules []string) bool {
 	b.expire(b.now())
 	if _, ok := b.granted[digest]; ok {
 		delete(b.granted, digest)
+		b.used[digest] = b.now().Add(TTL)
 		return true
 	}
+	return b.stands(c, rules)
+}
+
+// Holds tells whether the call that is being made was approved as it is now: a page that went elsewhere since makes it another.
+func (b *Broker) Holds(c Call, rules []string) bool {
+	digest, err := c.Digest()
+	if err != nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expire(b.now())
+	_, ok := b.used[digest]
+	return !b.closed && (ok || b.stands(c, rules))
+}
+
+// stands tells whether an always covers a call. The lock is held.
+func (b *Broker) stands(c Call, rules []string) bool {
 	if c.Host == "" {
 		return false
 	}
@@ -266,6 +286,11 @@ func (b *Broker) expire(now time.Time) {
 	for d, until := range b.granted {
 		if !now.Before(until) {
 			delete(b.granted, d)
+		}
+	}
+	for d, until := range b.used {
+		if !now.Before(until) {
+			delete(b.used, d)
 		}
 	}
 	for d, until := range b.denied {
@@ -322,4 +347,5 @@ func (b *Broker) Close() {
 	clear(b.open)
 	clear(b.granted)
 	clear(b.denied)
+	clear(b.used)
 }

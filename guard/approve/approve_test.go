@@ -116,6 +116,33 @@ func TestAlwaysIsForOneActionOnOneHost(t *testing.T) {
 	}
 }
 
+func TestAYesHoldsWhileTheCallIsMade(t *testing.T) {
+	now := time.Unix(1000, 0)
+	b := New(func(Question) error { return nil }, func() time.Time { return now })
+	rules := []string{"secret-release"}
+	q, err := b.Ask(click("a.test"), "", rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Answer("me", q.ID, Once); err != nil {
+		t.Fatal(err)
+	}
+	if b.Holds(click("a.test"), rules) {
+		t.Error("it holds before it is used")
+	}
+	if !b.Take(click("a.test"), rules) || !b.Holds(click("a.test"), rules) || b.Take(click("a.test"), rules) {
+		t.Error("a yes that is used does not hold, or serves twice")
+	}
+	moved := click("a.test")
+	moved.Document += "x"
+	if b.Holds(moved, rules) || b.Holds(click("b.test"), rules) {
+		t.Error("it holds for another page")
+	}
+	if now = now.Add(TTL); b.Holds(click("a.test"), rules) {
+		t.Error("it holds for ever")
+	}
+}
+
 // TestAlwaysIsForWhatWasAsked: a yes for good to one rule is none to another that fires on the same action and host.
 func TestAlwaysIsForWhatWasAsked(t *testing.T) {
 	b := New(func(Question) error { return nil }, nil)

@@ -312,22 +312,42 @@ func (g *Guard) sessionOf(r tool.Request) (string, bool) {
 }
 
 // Release is called one step before the keys are struck, by the tools that type and by nobody else.
-func (g *Guard) Release(r tool.Request, argument, text string) (string, *tool.Error) {
+// What comes back may be typed on the site that the page is on now, which is the one that was judged, and nowhere else.
+func (g *Guard) Release(r tool.Request, argument, text string) (tool.Released, *tool.Error) {
 	if !seal.HasHandle(text) {
-		return text, nil
+		return tool.Released{Text: text}, nil
 	}
 	session, ok := g.sessionOf(r)
 	if !ok {
-		return "", tool.Fail(tool.CodeSecretExpired)
+		return tool.Released{}, tool.Fail(tool.CodeSecretExpired)
+	}
+	page, _ := g.o.Pages.Page(r.Caller.Tenant.ID, session, "")
+	if !g.stillLet(r) {
+		return tool.Released{}, tool.Fail(tool.CodeSecretElsewhere, "what", "the page went elsewhere after it was judged")
 	}
 	value, err := g.o.Vaults.Of(r.Caller.Tenant.ID, session).Release(g.o.Now(), seal.Place{Tool: r.Tool.Name, Argument: argument}, text)
 	switch {
 	case errors.Is(err, seal.ErrNotReleasable):
-		return "", tool.Fail(tool.CodeNotReleasable, "argument", argument)
+		return tool.Released{}, tool.Fail(tool.CodeNotReleasable, "argument", argument)
 	case err != nil:
-		return "", tool.Fail(tool.CodeSecretExpired).Because(err)
+		return tool.Released{}, tool.Fail(tool.CodeSecretExpired).Because(err)
 	}
-	return string(value), nil
+	return tool.Released{Text: string(value), Fits: func(origin string) bool {
+		scheme, host, _ := policy.HostPort(origin)
+		return (scheme == "http" || scheme == "https") && policy.SameSite(page.Host, host)
+	}}, nil
+}
+
+// stillLet judges a call that releases a secret once more, on the page as it is now.
+func (g *Guard) stillLet(r tool.Request) bool {
+	switch d := g.Decide(context.Background(), r); d.Effect {
+	case tool.Allow:
+		return true
+	case tool.Confirm:
+		c, err := g.call(r)
+		return err == nil && g.broker.Holds(c, d.Rules)
+	}
+	return false
 }
 
 // call is what an approval is bound to.

@@ -74,7 +74,7 @@ func newBench(t *testing.T, table string, change func(*Options)) *bench {
 				if err != nil {
 					return result{}, err
 				}
-				b.typed = value
+				b.typed = value.Text
 			}
 			return b.out, nil
 		}}))

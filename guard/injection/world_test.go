@@ -233,13 +233,13 @@ func (w *world) tools() []tool.Tool {
 				return pageResult{}, err
 			}
 			if a.Submit || a.Session != ours {
-				w.sink("form " + a.URL + " " + value)
+				w.sink("form " + a.URL + " " + value.Text)
 			} else {
 				w.mu.Lock()
 				host := w.pages[ours].Host
 				w.mu.Unlock()
 				if host != home {
-					w.sink("field on " + host + ": " + value)
+					w.sink("field on " + host + ": " + value.Text)
 				}
 			}
 			return pageResult{Note: "typed"}, nil

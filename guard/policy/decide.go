@@ -159,7 +159,7 @@ func (p *Policy) fired(r *Request, a action, known bool) set {
 	if len(r.Secrets) > 0 {
 		f |= releasesSecret
 		for _, host := range r.Secrets {
-			if !sameSite(host, r.PageHost) {
+			if !SameSite(host, r.PageHost) {
 				f |= secretOffScope
 			}
 		}
@@ -227,8 +227,8 @@ func endsInEnter(key string) bool {
 	return strings.EqualFold(key, "enter") || strings.EqualFold(key, "return") || strings.EqualFold(key, "numpadenter") || key == "\r" || key == "\n"
 }
 
-// sameSite tells whether a secret read on one host is typed on the same one or below it.
-func sameSite(read, typed string) bool {
+// SameSite tells whether a secret read on one host is typed on the same one or below it.
+func SameSite(read, typed string) bool {
 	from, ok := NormalizeHost(read)
 	to, ok2 := NormalizeHost(typed)
 	return ok && ok2 && under(to, from)

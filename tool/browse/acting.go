@@ -218,7 +218,7 @@ func (s *Service) acting() []tool.Tool {
 			Tool: tool.Tool{
 				Name: "type", Title: "Type", Ephemeral: true, OpenWorld: true,
 				Doc:    "Put a value into a field, read back.",
-				Errors: elementErrors(tool.CodeElementUnfit, tool.CodeNotTyped, tool.CodeNoOption),
+				Errors: elementErrors(tool.CodeElementUnfit, tool.CodeNotTyped, tool.CodeNoOption, tool.CodeSecretElsewhere),
 			},
 			Run: func(ctx context.Context, c tool.Caller, a TypeArgs) (Worked, error) {
 				value, err := tool.Release(ctx, "value", a.Value)
@@ -226,7 +226,7 @@ func (s *Service) acting() []tool.Tool {
 					return Worked{}, err
 				}
 				return s.work(ctx, c, a.On, a.Changes, "typed", func(ctx context.Context, p *browser.Page) (act.Done, error) {
-					return act.Type(ctx, p, a.locator(), value, act.TypeOptions{Append: a.Append, Submit: a.Submit})
+					return act.Type(ctx, p, a.locator(), value.Text, act.TypeOptions{Append: a.Append, Submit: a.Submit, Only: value.Fits})
 				})
 			},
 			Render: renderWorked,
@@ -397,7 +397,7 @@ func elementFail(err error) error {
 		for _, k := range []struct {
 			is   error
 			code tool.Code
-		}{{act.ErrMissing, tool.CodeElementNotFound}, {act.ErrUnfit, tool.CodeElementUnfit}, {act.ErrNotTyped, tool.CodeNotTyped}, {act.ErrNoOption, tool.CodeNoOption}} {
+		}{{act.ErrMissing, tool.CodeElementNotFound}, {act.ErrUnfit, tool.CodeElementUnfit}, {act.ErrNotTyped, tool.CodeNotTyped}, {act.ErrNoOption, tool.CodeNoOption}, {act.ErrElsewhere, tool.CodeSecretElsewhere}} {
 			if errors.Is(err, k.is) {
 				code = k.code
 			}
@@ -438,7 +438,7 @@ func (s *Service) fillForm(ctx context.Context, c tool.Caller, a FormArgs) (Fill
 		if err != nil {
 			return Filled{}, err
 		}
-		fields[i] = act.Field{Field: labelled(f.Field), Value: value}
+		fields[i] = act.Field{Field: labelled(f.Field), Value: value.Text, Only: value.Fits}
 	}
 	var filled []FilledField
 	acted, err := s.act(ctx, c, a.On, browser.ActOptions{Changes: a.Changes}, func(ctx context.Context, p *browser.Page) (string, error) {

@@ -163,6 +163,8 @@ func (e *Engine) post(ctx context.Context, voice string, body []byte) (pcm []int
 		return nil, e.o.Retry, reach(ctx, err)
 	case len(raw) > maxAudio:
 		return nil, -1, sentences.Fail(speech.KindInternal, errors.New("the service sends more sound than a sentence can have"))
+	case !bare(raw, res.Header.Get("Content-Type")):
+		return nil, -1, sentences.Fail(speech.KindInternal, errors.New("the service answers with something that is not the sound that was asked for"))
 	case len(raw) < 2:
 		return nil, e.o.Retry, sentences.Fail(speech.KindUnavailable, errors.New("the service sent no sound"))
 	}
@@ -171,6 +173,30 @@ func (e *Engine) post(ctx context.Context, voice string, body []byte) (pcm []int
 		pcm[i] = int16(binary.LittleEndian.Uint16(raw[2*i:]))
 	}
 	return pcm, 0, nil
+}
+
+// bare says that an answer may be bare samples: a page of a proxy, or sound in another format, would be played as noise.
+func bare(raw []byte, kind string) bool {
+	kind, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(kind)), ";")
+	switch {
+	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "json"), strings.HasSuffix(kind, "xml"):
+		return false
+	case kind == "audio/mpeg" && len(raw) > 1 && raw[0] == 0xff && raw[1]&0xe0 == 0xe0:
+		return false // samples may begin so, but nobody calls them that
+	}
+	for _, head := range []string{"RIFF", "OggS", "fLaC", "ID3"} {
+		if bytes.HasPrefix(raw, []byte(head)) {
+			return false
+		}
+	}
+	written := func(b byte) bool { return b >= ' ' && b < 0x7f || b == '\n' || b == '\r' || b == '\t' }
+	head := raw[:min(len(raw), 256)]
+	for _, b := range head {
+		if !written(b) {
+			return true
+		}
+	}
+	return len(head) < 16 // so few prove nothing
 }
 
 func reach(ctx context.Context, err error) error {

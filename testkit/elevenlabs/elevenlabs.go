@@ -5,6 +5,7 @@ package elevenlabs
 import (
 	"encoding/binary"
 	"encoding/json"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -45,6 +46,8 @@ type Behaviour struct {
 	Hangs bool
 	// Empty answers with no sound at all.
 	Empty bool
+	// Kind and Body are what a proxy answers instead of the service, with status 200.
+	Kind, Body string
 	// Redirect answers with this place.
 	Redirect string
 }
@@ -141,6 +144,10 @@ func (s *Server) speak(w http.ResponseWriter, r *http.Request) {
 		return
 	case b.Redirect != "":
 		http.Redirect(w, r, b.Redirect, http.StatusTemporaryRedirect)
+		return
+	case b.Body != "":
+		w.Header().Set("Content-Type", b.Kind)
+		_, _ = io.WriteString(w, b.Body) // the client is gone, or it is not
 		return
 	case b.Quota:
 		fail(w, http.StatusUnauthorized, "quota_exceeded")

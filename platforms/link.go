@@ -104,7 +104,7 @@ func (o Origins) parse(address string) (Link, *LinkError) {
 		}
 		u = inner
 	}
-	u.Host = strings.TrimSuffix(strings.ToLower(u.Host), ".")
+	u.Host = strings.Replace(strings.TrimSuffix(strings.ToLower(u.Host), "."), ".:", ":", 1)
 	if u.User != nil {
 		return Link{}, &LinkError{Kind: LookAlike, Text: "the address carries a user name before its host, which hides where it leads; it was not opened"}
 	}

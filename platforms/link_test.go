@@ -66,6 +66,8 @@ func TestLinks(t *testing.T) {
 		{"https://teams.microsoft.com/light-meetings/launch?coords=" + url.QueryEscape(coords) + "&x=1", "https://teams.microsoft.com/light-meetings/launch?coords=" + url.QueryEscape(coords), "teams:19:meeting_AbC@thread.v2"},
 		{"https://dod.teams.microsoft.us/meet/2345678901", "https://dod.teams.microsoft.us/meet/2345678901", "teams:2345678901"},
 		{"https://teams.cloud.microsoft/meet/2345678901", "https://teams.cloud.microsoft/meet/2345678901", "teams:2345678901"},
+		{"HTTPS://US02WEB.ZOOM.US/J/81234567890?pwd=aBc", "https://app.zoom.us/wc/81234567890/join?pwd=aBc", "zoom:81234567890"},
+		{"https://zoom.us.:443/j/81234567890", "https://app.zoom.us/wc/81234567890/join", "zoom:81234567890"},
 		// Jitsi
 		{"https://meet.jit.si/Daily#config.x=1", "https://meet.jit.si/Daily", "jitsi:meet.jit.si/daily"},
 		{"https://8x8.vc/tenant/Room?jwt=abc&x=1", "https://8x8.vc/tenant/Room?jwt=abc", "jitsi:8x8.vc/tenant/room"},
@@ -159,6 +161,8 @@ func TestWhatIsNoLink(t *testing.T) {
 		{"https://zoom.us/j/12345678", WrongURL, "zoom"},
 		{"https://zoom.us/j/123456789012", WrongURL, "zoom"},
 		{"https://zoom.us/signin", WrongURL, "zoom"},
+		{"https://us06web.zoom.us/meeting/register/abc", Unsupported, "zoom"},
+		{"https://us06web.zoom.us/webinar/register/WN_abc", Unsupported, "zoom"},
 		{"https://events.zoom.us/ev/abc", Unsupported, "zoom"},
 		{"https://teams.microsoft.com/l/channel/19%3aabc%40thread.tacv2/General", WrongURL, "teams"},
 		{"https://teams.microsoft.com/l/meetup-join/no-thread/0", WrongURL, "teams"},

@@ -24,6 +24,12 @@ func zoomLink(u *url.URL) (Link, *LinkError) {
 	}
 	parts := strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' })
 	id := ""
+	if len(parts) > 0 {
+		parts[0] = strings.ToLower(parts[0]) // some programs write a whole address in capitals
+	}
+	if len(parts) > 1 && parts[1] == "register" {
+		return Link{}, &LinkError{Kind: Unsupported, Platform: "zoom", Text: "this is the page to register for a meeting of Zoom, not the meeting; register, and give the link that comes with the confirmation"}
+	}
 	switch {
 	case len(parts) >= 2 && (parts[0] == "j" || parts[0] == "w" || parts[0] == "s"):
 		id = parts[1]

@@ -643,3 +643,34 @@ func TestSomebodyWithOurNameIsHeard(t *testing.T) {
 		}
 	})
 }
+
+func TestOnlyOneIsUs(t *testing.T) {
+	for _, c := range []struct{ people, us string }{
+		{"Ada, Parley", "Parley"},
+		{"Ada, You*", "You"},
+		{"You*, Parley*, Parley", "Parley"}, // somebody is called by the page's word for us
+		{"Parley, Parley*", "Parley"},
+		{"Notes*, Mallory*", "Notes"}, // an account has another name
+		{"Ada, Bo", ""},
+	} {
+		var people []Person
+		for i, name := range strings.Split(c.people, ", ") {
+			bare := strings.TrimSuffix(name, "*")
+			people = append(people, Person{ID: fmt.Sprint(i), Name: bare, Self: bare != name})
+		}
+		oneSelf(people, "Parley")
+		us := []string{}
+		for _, p := range people {
+			if p.Self {
+				us = append(us, p.Name)
+			}
+		}
+		if strings.Join(us, " ") != c.us {
+			t.Errorf("%s: we are %q", c.people, us)
+		}
+	}
+	both := []Person{{ID: "1", Name: "Parley"}, {ID: "2", Name: "Parley", Self: true}}
+	if oneSelf(both, "Parley"); both[0].Self || !both[1].Self {
+		t.Errorf("the page's mark comes first: %+v", both)
+	}
+}

@@ -138,11 +138,7 @@ func (r *reader) take(now time.Time, report observe.Report) {
 // note keeps what steps wait for, and knows our own messages. The caller holds the lock.
 func (r *reader) note(st *State, s *Shown) {
 	st.mic, st.cam = r.call.device("microphone", s.Microphone), r.call.device("camera", s.Camera)
-	if !slices.ContainsFunc(s.People, func(p Person) bool { return p.Self }) {
-		for i := range s.People { // a page that does not mark us: nobody else has our name
-			s.People[i].Self = s.People[i].Name == st.name && st.name != ""
-		}
-	}
+	oneSelf(s.People, st.name)
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		if _, ok := st.own[m.ID]; ok {
@@ -163,6 +159,27 @@ func (r *reader) note(st *State, s *Shown) {
 	for len(st.ownOrder) > ownKept {
 		delete(st.own, st.ownOrder[0])
 		st.ownOrder = st.ownOrder[1:]
+	}
+}
+
+// oneSelf leaves one person at most who is us. Anybody may be called as we are, or "You": of several who look like us it is
+// the one with our name, the first in the list where that says nothing, and the others are people like any other.
+func oneSelf(people []Person, name string) {
+	us := -1
+	better := func(p, q Person) bool {
+		ours := func(p Person) bool { return name != "" && p.Name == name }
+		if p.Self != q.Self {
+			return p.Self
+		}
+		return ours(p) && !ours(q)
+	}
+	for i, p := range people {
+		if (p.Self || name != "" && p.Name == name) && (us < 0 || better(p, people[us])) {
+			us = i
+		}
+	}
+	for i := range people {
+		people[i].Self = i == us
 	}
 }
 

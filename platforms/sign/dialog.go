@@ -39,6 +39,9 @@ type DialogRule struct {
 	Buttons map[string][]string `json:"buttons,omitempty"`
 	// ByButtons knows the dialog by its buttons: one of Buttons must stand in it, and something else beside it.
 	ByButtons bool `json:"by_buttons,omitempty"`
+	// Sole knows the dialog by its having nothing to choose but Buttons, and ways to read more: a tip in any words. Buttons
+	// are of languages that were seen.
+	Sole bool `json:"sole,omitempty"`
 	// Times is how often it may be answered; zero means once. Some pages ask the same thing twice.
 	Times int `json:"times,omitempty"`
 	// Unverified lists the languages whose words were never seen in a public source. Their dialogs are asked about.
@@ -87,6 +90,9 @@ func (t *Table) Rule(d Dialog, times int) Ruling {
 		if r.ByButtons && (button == "" || len(d.Choices) < 2) {
 			continue
 		}
+		if r.Sole && !r.sole(d.Choices) {
+			continue
+		}
 		ruling := Ruling{Kind: r.Kind, Rule: r.Name, Choices: d.Choices}
 		doubtful := slices.Contains(r.Unverified, lang)
 		if doubtful && r.Kind != DialogOurs && r.Kind != DialogConsent {
@@ -122,6 +128,22 @@ func (r DialogRule) button(choices []string) string {
 	return ""
 }
 
+// more are words of buttons that show more of the same and decide nothing.
+var more = []string{"learn more", "more information", "mehr erfahren", "weitere informationen", "докладніше", "подробнее", "más información", "en savoir plus", "ulteriori informazioni", "scopri di più", "meer informatie", "ďalšie informácie"}
+
+// sole says whether there is nothing to choose but the rule's buttons.
+func (r DialogRule) sole(choices []string) bool {
+	known := false
+	for _, c := range choices {
+		is := r.button([]string{c}) != ""
+		known = known || is
+		if !is && !slices.Contains(more, fold(c)) {
+			return false
+		}
+	}
+	return known
+}
+
 // Forbidden says of a button that nobody presses it by a rule: it would take us out, or cannot be taken back.
 func Forbidden(choice string) bool { return forbidden(choice) }
 
@@ -148,9 +170,9 @@ func matchLang(words map[string][]string, text string) string {
 
 func (r DialogRule) check() error {
 	switch {
-	case r.Name == "" || len(r.Texts) == 0 && r.Selector == "" && !r.ByButtons:
+	case r.Name == "" || len(r.Texts) == 0 && r.Selector == "" && !r.ByButtons && !r.Sole:
 		return errors.New("a dialog needs a name, and words, a selector or buttons to know it by")
-	case r.ByButtons && len(r.Buttons) == 0:
+	case (r.ByButtons || r.Sole) && len(r.Buttons) == 0:
 		return errors.New("no buttons to know it by")
 	case r.ByButtons && slices.Contains(answerable, r.Kind):
 		return errors.New("what is known by a button alone is not answered by it")

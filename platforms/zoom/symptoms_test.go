@@ -140,6 +140,8 @@ func TestDialogs(t *testing.T) {
 		{"an end tells, and is not answered", "This meeting has been ended by host", sign.DialogOurs, "", []string{"OK"}, 0},
 		{"the audio is ours to join", "Phone Call", sign.DialogOurs, "", []string{"Join Audio by Computer"}, 0},
 		{"cookies", "We use cookies and similar technologies", sign.DialogCookie, "Reject All", []string{"Accept All Cookies", "Reject All", "Cookies Settings"}, 0},
+		{"a tip in other words", "Backgrounds have moved", sign.DialogTip, "Got it", []string{"Got it"}, 0},
+		{"a choice that somebody else has to make", "Your words are sold from now on", sign.DialogUnknown, "", []string{"Got it", "Not with me"}, 0},
 		{"nobody knows it", "Something quite new", sign.DialogUnknown, "", []string{"Yes", "No"}, 0},
 	} {
 		r := ui.Rule(sign.Dialog{Text: c.text, Choices: c.choices}, c.times)

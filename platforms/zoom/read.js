@@ -3,16 +3,24 @@
 	const YOU = new Set(c.flat(words.you.names).map(kit.fold)), HOST = c.flat(words.host.texts).map(kit.fold), ALL = c.flat(words.everyone.texts).map(kit.fold);
 	const PRIVATE = c.flat(words.private.texts).map(kit.fold);
 
-	// A person's line: "Ada Lovelace (Host, me), computer audio muted, video off".
+	// A person's line: "Ada Lovelace (Host, me), computer audio muted, video off". Names have commas and brackets of their own
+	// ("Lovelace, Ada (she/her)"): the last brackets before what is on or off are roles, where they hold one.
+	const ROLES = new Set(['host', 'co-host', 'me', 'guest', ...HOST, ...YOU]);
+	const bare = (text) => {
+		const m = /^(.*?)\s*\(([^()]*)\)[^()]*$/.exec(text), roles = m ? m[2].split(',').map((s) => kit.fold(s)) : [];
+		return roles.some((r) => ROLES.has(r)) ? { name: m[1].trim(), roles } : { name: text.trim(), roles: [] };
+	};
+	const person = (label) => {
+		const before = label.split(/,\s*(?=[^,()]*\b(?:audio|video|muted|unmuted)\b)/i)[0], p = bare(before);
+		if (before === label && !p.roles.length) p.name = label.split(', ')[0]; // what is on or off is said in words that we do not know
+		return p;
+	};
 	// Somebody has no id on the page: the name is it, numbered where several have it.
 	const unique = (list) => { const n = new Map(); for (const p of list) { const k = (n.get(p.name) || 0) + 1; n.set(p.name, k); p.id = 'name:' + p.name + (k > 1 ? '#' + k : ''); } return list; };
 	const listed = () => unique(c.query(words.listed.selector).filter(kit.visible).slice(0, 300).map((el) => {
 		const label = c.line(el.getAttribute('aria-label') || kit.content(el)), folded = kit.fold(label);
 		const shown = el.querySelector(words.listedname.selector);
-		let name = shown ? c.line(c.read(shown)) : label.split(/,\s*(?=[^,]*(?:audio|video|muted|unmuted)\b)/i)[0].split(', ')[0];
-		const roles = (/\(([^()]*)\)/.exec(label.slice(0, label.indexOf(',') < 0 ? undefined : label.lastIndexOf(')') + 1)) || ['', ''])[1];
-		name = name.replace(/\s*\([^()]*\)\s*$/, (m) => /\b(host|co-host|me|guest)\b/i.test(m) || HOST.some((h) => kit.fold(m).includes(h)) || YOU.has(kit.fold(m.replace(/[()]/g, ''))) ? '' : m).trim();
-		const parts = roles.split(',').map((s) => kit.fold(s));
+		const said = person(label), name = shown ? bare(c.line(c.read(shown))).name : said.name, parts = said.roles;
 		return { id: '', name, self: parts.some((p) => YOU.has(p)), host: parts.some((p) => HOST.includes(p)),
 			muted: /\bmuted\b/.test(folded) && !/\bunmuted\b/.test(folded), hand: /hand raised|raised hand/.test(folded) || c.shows(el, 'hand'), speaking: false };
 	}).filter((p) => p.name));

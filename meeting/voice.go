@@ -217,8 +217,7 @@ func (m *Machine) say(s turn.Say) {
 		if v.now == nil || v.now.n != s.Utterance {
 			m.newUtterance(s.Utterance, s.Kind)
 		}
-		v.cause = or(v.cause, "leave")
-		if m.mic.hostMuted {
+		if v.now.cut = "leave"; m.mic.hostMuted {
 			v.now.cut = "host-mute"
 		}
 		m.floorStep(turn.Failed{Utterance: s.Utterance, Piece: s.Piece})

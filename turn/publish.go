@@ -29,7 +29,7 @@ func (e *Engine) onPublish(p Publish) {
 			e.counts.Refused++
 		}
 		if s != nil {
-			answer.AlreadySaid = s.saidText()
+			answer.AlreadySaid = s.heardText()
 			e.takeBack(s.id, 0, false)
 			e.stream.remove(s)
 		}

@@ -229,7 +229,7 @@ func (e *Engine) fallSilent(w ending, all bool) {
 			e.own.Stopped(e.now)
 			e.do(Stop{0})
 		}
-		e.stream.cutAll()
+		e.stream.cutAll(e.speech.cur, e.now)
 	}
 	u := e.speech.cur
 	e.speech.cur = nil

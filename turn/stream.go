@@ -41,12 +41,19 @@ type stream struct {
 	gap         bool     // a sentence was left out: nothing after it makes sense
 	speculative bool
 	done        bool
-	cut         bool // somebody interrupted it
+	cut         bool   // somebody interrupted it
+	heard       string // until then
 	cancelled   bool
 	at          time.Duration
 }
 
-func (s *stream) saidText() string { return strings.Join(s.said, " ") }
+// heardText is what of a stream was heard, or is being said to the end of its sentence: the rest is taken back.
+func (s *stream) heardText() string {
+	if s.cut {
+		return s.heard
+	}
+	return strings.Join(s.said[:min(s.begun, len(s.said))], " ")
+}
 
 func (st *streams) find(name string) *stream {
 	for _, s := range st.list {
@@ -104,10 +111,22 @@ func (st *streams) audible(id, nth int) {
 	}
 }
 
-// cutAll stops speculation: what is still written of these streams is not said.
-func (st *streams) cutAll() {
+// cutAll stops speculation: what is still written of these streams is not said. u is what is being said, or nil.
+func (st *streams) cutAll(u *utterance, now time.Duration) {
 	for _, s := range st.list {
-		s.cut = s.cut || s.speculative
+		if !s.speculative || s.cut {
+			continue
+		}
+		s.heard, s.cut = s.heardText(), true
+		if u == nil {
+			continue
+		}
+		for i := range u.pieces {
+			if p := &u.pieces[i]; p.from == s.id && p.state == playing && s.begun > 0 { // its last, and not all of it
+				head, _ := p.cut(now)
+				s.heard = join(strings.Join(s.said[:min(s.begun, len(s.said))-1], " "), head)
+			}
+		}
 	}
 }
 

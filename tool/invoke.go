@@ -56,6 +56,9 @@ type Options struct {
 	// Release turns sealed secrets in an argument back into their values, in the one place of a tool that types; nil:
 	// a text is typed as it is.
 	Release func(r Request, argument, text string) (Released, *Error)
+	// Within gives the addresses at which a call that was let may still work its page, which can go elsewhere meanwhile; nil,
+	// or a nil answer: all.
+	Within func(r Request) func(address string) bool
 	// Remark gives a sentence of our own to stand behind the text of a result, outside its fence; pictured tells that there
 	// are pictures beside it. Empty, or nil: none.
 	Remark func(r Request, pictured bool) string
@@ -513,6 +516,11 @@ func (s *Service) run(ctx context.Context, t *Tool, c Caller, args any) (o outco
 			o = outcome{err: Fail(CodeInternal).Because(fmt.Errorf("panic in %s", t.Name))}
 		}
 	}()
+	if s.o.Within != nil {
+		if ok := s.o.Within(Request{Tool: t, Caller: c, Args: args}); ok != nil {
+			ctx = context.WithValue(ctx, withinKey{}, ok)
+		}
+	}
 	if s.o.Release != nil {
 		ctx = context.WithValue(ctx, releaseKey{}, func(argument, text string) (Released, *Error) {
 			return s.o.Release(Request{Tool: t, Caller: c, Args: args}, argument, text)
@@ -601,6 +609,14 @@ func (s *Service) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("tool calls still run: %w", context.Cause(ctx))
 	}
+}
+
+type withinKey struct{}
+
+// Within says at which addresses a handler may work its page; nil: at all.
+func Within(ctx context.Context) func(address string) bool {
+	ok, _ := ctx.Value(withinKey{}).(func(string) bool)
+	return ok
 }
 
 type releaseKey struct{}

@@ -76,6 +76,10 @@ func (s *seeker) aim(ctx context.Context, o aimOptions) (aimed, error) {
 		switch {
 		case err == nil && got.Problem == "" && got.Miss.Why == "":
 			a := aimed{element: element{e.frame, got.ID}, about: got.about, x: got.X, y: got.Y, cover: got.Cover, native: got.Native}
+			if err := s.here(); err != nil {
+				disarm(ctx, a)
+				return aimed{}, err
+			}
 			if a.native {
 				return a, nil
 			}

@@ -21,6 +21,8 @@ var (
 	ErrNotTyped = errors.New("the field does not hold what was typed")
 	// ErrElsewhere means that the field is in a document that must not get the value.
 	ErrElsewhere = errors.New("the field is in a document that must not get this")
+	// ErrAway means that the page went where nothing may be done.
+	ErrAway = errors.New("the page went where nothing may be done")
 	// ErrNoOption means that a list has no such option.
 	ErrNoOption = errors.New("no such option")
 )

@@ -38,8 +38,9 @@ type seeker struct {
 	// hidden takes a hidden match where none is visible; options takes options of closed native lists likewise; field
 	// takes the field that a label or a box around it stands for.
 	hidden, options, field bool
-	only                   func(origin string) bool // documents that may get the value; nil is all
-	at                     *element                 // the element itself, where it is held already
+	within                 func(address string) bool // where the page may be; nil is everywhere
+	only                   func(origin string) bool  // documents that may get the value; nil is all
+	at                     *element                  // the element itself, where it is held already
 	lookedClosed           bool
 }
 
@@ -52,11 +53,36 @@ func seek(ctx context.Context, p *browser.Page, l locate.Locator, wait time.Dura
 		wait = DefaultWait
 	}
 	s := &seeker{p: p, l: l, q: q, began: time.Now()}
+	s.within, _ = ctx.Value(withinKey{}).(func(string) bool)
 	s.until = s.began.Add(wait)
 	if d, ok := ctx.Deadline(); ok && d.Add(-answerTime).Before(s.until) {
 		s.until = d.Add(-answerTime)
 	}
 	return s, nil
+}
+
+type withinKey struct{}
+
+// Within makes acts under a context work elements only while the page's own address is one that ok takes: the page can go
+// elsewhere while an element is waited for. Nil takes all.
+func Within(ctx context.Context, ok func(address string) bool) context.Context {
+	if ok == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, withinKey{}, ok)
+}
+
+// Here says whether acts under the context may work the page where it is now.
+func Here(ctx context.Context, p *browser.Page) error {
+	within, _ := ctx.Value(withinKey{}).(func(string) bool)
+	return (&seeker{p: p, within: within}).here()
+}
+
+func (s *seeker) here() error {
+	if s.within == nil || s.within(s.p.URL()) {
+		return nil
+	}
+	return &Error{Err: ErrAway, Text: "the page went to another site, outside this run's sites, before it was done"}
 }
 
 // permitted says whether the document of an element may get the value. The document itself is asked: a look at the frames
@@ -132,7 +158,7 @@ func (s *seeker) find(ctx context.Context) (element, error) {
 		e, m, err := s.look(ctx, frames, wait, last)
 		switch {
 		case err == nil && e.id != 0:
-			return e, nil
+			return e, s.here()
 		case err == nil:
 			miss = m
 		case passing(err) && !last:
@@ -140,7 +166,7 @@ func (s *seeker) find(ctx context.Context) (element, error) {
 			return element{}, s.scriptError(err)
 		}
 		if e, ok := s.closed(ctx, frames, last); ok {
-			return e, nil
+			return e, s.here()
 		}
 		if last {
 			return element{}, &Error{Err: ErrMissing, Text: s.q.Explain(miss, s.limit())}

@@ -115,7 +115,7 @@ func (g *Guard) Close() { g.broker.Close() }
 // Install puts the guard in its places.
 func (g *Guard) Install(o *tool.Options) {
 	o.Decide, o.Approve, o.Hands, o.Fence, o.Seal = g.Decide, g.Approve, g.Hands, fence.Fence{}, g.Seal
-	o.SealFor, o.Release, o.Remark = g.SealFor, g.Release, g.Remark
+	o.SealFor, o.Release, o.Remark, o.Within = g.SealFor, g.Release, g.Remark, g.Within
 	o.Unfenced = func(t tenant.ID) bool { return !g.o.Policies.Of(t).Fence() }
 	if g.o.Audit != nil {
 		o.Audit = g.Audit
@@ -161,6 +161,11 @@ func (g *Guard) Decide(_ context.Context, r tool.Request) tool.Decision {
 	if d, refused := g.survey(r, at, args); refused {
 		return d
 	}
+	return g.judge(r, raw, at, args)
+}
+
+// judge is Decide for a call that can be read, and counts nothing.
+func (g *Guard) judge(r tool.Request, raw json.RawMessage, at target, args policy.Args) tool.Decision {
 	who := r.Caller.Tenant
 	p := g.o.Policies.Of(who.ID)
 	q := policy.Request{Action: r.Tool.Name, Args: args, Scope: policy.Anywhere, Caller: callerOf(r.Caller),
@@ -171,11 +176,7 @@ func (g *Guard) Decide(_ context.Context, r tool.Request) tool.Decision {
 			return d
 		}
 	}
-	if hosts := p.Standing(); len(hosts) > 0 {
-		if s, err := policy.NewScope(policy.Start{Standing: hosts, Confined: confined}); err == nil {
-			q.Scope = s
-		}
-	}
+	q.Scope = scopeOf(p, confined)
 	if g.o.Pages != nil && at.Session != "" {
 		if page, ok := g.o.Pages.Page(who.ID, at.Session, at.Ref); ok {
 			q.PageHost, q.HumanCheck, q.Multiline, q.Tabs = page.Host, page.HumanCheck, page.Multiline, page.Tabs
@@ -186,6 +187,43 @@ func (g *Guard) Decide(_ context.Context, r tool.Request) tool.Decision {
 	}
 	d := p.Decide(&q)
 	return tool.Decision{Effect: tool.Effect(d.Effect), Rules: d.Rules, Waived: d.Waived, Title: d.Title, Reason: d.Reason, NobodyToAsk: d.NobodyToAsk}
+}
+
+// scopeOf is the scope of a tenant's runs: its standing list, or anywhere.
+func scopeOf(p *policy.Policy, confined bool) policy.Scope {
+	if hosts := p.Standing(); len(hosts) > 0 {
+		if s, err := policy.NewScope(policy.Start{Standing: hosts, Confined: confined}); err == nil {
+			return s
+		}
+	}
+	return policy.Anywhere
+}
+
+// Within gives the addresses at which a call that was let may work its page: those of the run's sites, and of the site that
+// the page was on when it was judged.
+func (g *Guard) Within(r tool.Request) func(address string) bool {
+	if g.o.Pages == nil || r.Tool.ReadOnly || len(g.o.Policies.Of(r.Caller.Tenant.ID).Standing()) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(r.Args)
+	if err != nil {
+		return nil // it was judged, so that it can be read
+	}
+	at, err := targetOf(raw)
+	if err != nil || at.Session == "" {
+		return nil
+	}
+	page, ok := g.o.Pages.Page(r.Caller.Tenant.ID, at.Session, at.Ref)
+	if !ok {
+		return nil
+	}
+	_, confined := g.o.Allow[r.Caller.Tenant.ID]
+	scope := scopeOf(g.o.Policies.Of(r.Caller.Tenant.ID), confined)
+	outside := page.Host != "" && !scope.Covers(page.Host) && g.stillLet(r) // by a rule or a person, for this site
+	return func(address string) bool {
+		_, host, _ := policy.HostPort(address)
+		return host == "" || scope.Covers(host) || outside && policy.SameSite(page.Host, host)
+	}
 }
 
 // unjudged is the answer to arguments that the policy cannot read.
@@ -338,9 +376,18 @@ func (g *Guard) Release(r tool.Request, argument, text string) (tool.Released, *
 	}}, nil
 }
 
-// stillLet judges a call that releases a secret once more, on the page as it is now.
+// stillLet judges a call once more, on the page as it is now.
 func (g *Guard) stillLet(r tool.Request) bool {
-	switch d := g.Decide(context.Background(), r); d.Effect {
+	raw, err := json.Marshal(r.Args)
+	if err != nil {
+		return false
+	}
+	at, err1 := targetOf(raw)
+	args, err2 := policy.ArgsOf(json.RawMessage(raw))
+	if errors.Join(err1, err2) != nil {
+		return false
+	}
+	switch d := g.judge(r, raw, at, args); d.Effect {
 	case tool.Allow:
 		return true
 	case tool.Confirm:

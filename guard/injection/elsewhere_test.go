@@ -101,3 +101,61 @@ func TestASecretStaysWhereItWasLet(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingIsPressedWhereThePageWent: an act that was let on a run's own site is not done on another one, to which the page
+// goes while the element is waited for. Where a run has no list of sites it is.
+func TestNothingIsPressedWhereThePageWent(t *testing.T) {
+	var mu sync.Mutex
+	posts := 0
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			mu.Lock()
+			posts++
+			mu.Unlock()
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>other</title><button id=b onclick="fetch('/done', {method: 'POST'})">b</button><input id=f aria-label=code oninput="fetch('/done', {method: 'POST'})">`)
+	}))
+	defer other.Close()
+	u, err := url.Parse(other.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<!doctype html><title>home</title><button onclick="setTimeout(() => location = 'http://localhost:%s/', 700)">go</button>`, u.Port())
+	}))
+	defer home.Close()
+	for _, listed := range []bool{false, true} {
+		for tool, args := range map[string]map[string]any{
+			"click":     {"selector": "#b"},
+			"type":      {"selector": "#f", "value": "x"},
+			"fill_form": {"fields": []any{map[string]any{"field": "code", "value": "x"}}},
+		} {
+			t.Run(fmt.Sprint(tool, " listed ", listed), func(t *testing.T) {
+				var c policy.Config
+				if listed {
+					c.Guardrails.Hosts = []string{"127.0.0.1"}
+				}
+				call := guardedBrowser(t, c, strings.Join([]string{home.Listener.Addr().String(), other.Listener.Addr().String(), "localhost:" + u.Port()}, ","))
+				call("session_open", map[string]any{})
+				call("navigate", map[string]any{"url": home.URL})
+				call("click", map[string]any{"selector": "button"})
+				mu.Lock()
+				posts = 0
+				mu.Unlock()
+				answer := call(tool, args)
+				call("read", map[string]any{}) // what was done has arrived by now
+				mu.Lock()
+				defer mu.Unlock()
+				if listed && posts != 0 || !listed && posts == 0 {
+					t.Errorf("%d times it was done: %s", posts, answer)
+				}
+				if listed && !strings.Contains(answer, "denied_by_policy") && !strings.Contains(answer, "outside this run's sites") && !strings.Contains(answer, "nobody_to_ask") {
+					t.Errorf("why it was not done is not told: %s", answer)
+				}
+			})
+		}
+	}
+}

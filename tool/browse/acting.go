@@ -367,6 +367,10 @@ func labelled(s string) locate.Locator {
 func (s *Service) work(ctx context.Context, c tool.Caller, on On, changes bool, did string, f func(ctx context.Context, p *browser.Page) (act.Done, error)) (Worked, error) {
 	var d act.Done
 	acted, err := s.act(ctx, c, on, browser.ActOptions{Changes: changes}, func(ctx context.Context, p *browser.Page) (string, error) {
+		ctx = act.Within(ctx, tool.Within(ctx))
+		if err := act.Here(ctx, p); err != nil {
+			return "", elementFail(err)
+		}
 		done, err := f(ctx, p)
 		if err != nil {
 			return "", elementFail(err)
@@ -392,6 +396,8 @@ func elementFail(err error) error {
 	switch {
 	case errors.As(err, &arg):
 		return tool.Fail(tool.CodeBadArgument, "what", arg.Error()).Because(err)
+	case errors.Is(err, act.ErrAway) && errors.As(err, &what):
+		return tool.Fail(tool.CodeDenied, "reason", what.Text).Because(err)
 	case errors.As(err, &what):
 		code := tool.CodeElementNotReady
 		for _, k := range []struct {
@@ -442,6 +448,10 @@ func (s *Service) fillForm(ctx context.Context, c tool.Caller, a FormArgs) (Fill
 	}
 	var filled []FilledField
 	acted, err := s.act(ctx, c, a.On, browser.ActOptions{Changes: a.Changes}, func(ctx context.Context, p *browser.Page) (string, error) {
+		ctx = act.Within(ctx, tool.Within(ctx))
+		if err := act.Here(ctx, p); err != nil {
+			return "", elementFail(err)
+		}
 		list, err := act.Fill(ctx, p, fields, a.Submit, fieldWait(len(fields)))
 		fine := 0
 		for i, f := range list {

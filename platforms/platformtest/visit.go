@@ -2,6 +2,7 @@ package platformtest
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -87,10 +88,26 @@ func (v *Visit) Await(what string, ok func(standin.Visitor) bool) standin.Visito
 	return got
 }
 
+// act does something with an element once it is there to be worked: pages draw slowly on a busy machine.
+func (v *Visit) act(what string, do func() error) {
+	v.T.Helper()
+	for limit := time.Now().Add(patience); ; {
+		err := do()
+		early := errors.Is(err, cdp.ErrMissing) || errors.Is(err, cdp.ErrDisabled) || errors.Is(err, cdp.ErrCovered)
+		if early && time.Now().Before(limit) {
+			continue
+		}
+		v.Check(what, err)
+		return
+	}
+}
+
 // Click presses a button by its name.
 func (v *Visit) Click(name string) {
 	v.T.Helper()
-	v.Check("click "+name, v.Page.Click(v.Ctx, platforms.Target{Role: "button", Names: []string{name}, Exact: true}))
+	v.act("click "+name, func() error {
+		return v.Page.Click(v.Ctx, platforms.Target{Role: "button", Names: []string{name}, Exact: true})
+	})
 }
 
 // Press is Click for a button of a bar that hides while the pointer rests: the pointer moves before each try, since the bar
@@ -133,7 +150,7 @@ func (v *Visit) IsHeard(hz float64) {
 // Type writes into a field.
 func (v *Visit) Type(selector, text string) {
 	v.T.Helper()
-	v.Check("type", v.Page.Type(v.Ctx, platforms.Target{Selector: selector}, text))
+	v.act("type", func() error { return v.Page.Type(v.Ctx, platforms.Target{Selector: selector}, text) })
 }
 
 // Found waits until something is to be seen on the page.

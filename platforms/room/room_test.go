@@ -32,7 +32,7 @@ func TestThePageInEveryLanguage(t *testing.T) {
 	platformtest.Browser(t)
 	for lang := range ui.Targets["leave"].Names {
 		t.Run(lang, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			st := newStage(t, room.Options{})
 			host := st.Host(t, "Ada")

@@ -77,7 +77,7 @@ func (s *stage) enter(t *testing.T, o guest.Options) *participant {
 	}
 	p.Guest = g
 	t.Cleanup(func() { _ = g.Leave() })
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := g.Admitted(ctx); err != nil {
 		t.Fatalf("a guest of the test: %v", err)

@@ -39,7 +39,7 @@ addEventListener("load", () => setTimeout(() => fetch("/done"), 500));
 // TestWhatDoesNotLookLikeARequest: what a tab may not reach it reaches by no other way either: sockets, workers, frames in a
 // sandbox. The same page reaches all of it where no grant is in force.
 func TestWhatDoesNotLookLikeARequest(t *testing.T) {
-	paths := []string{"sandbox", "sandbox-fetch", "sandbox-socket", "srcdoc", "srcdoc-socket", "socket", "decimal-socket", "worker", "worker-socket", "shared", "events", "beacon", "prefetch"}
+	paths := []string{"sandbox", "sandbox-fetch", "sandbox-socket", "srcdoc", "srcdoc-socket", "socket", "decimal-socket", "worker", "worker-socket", "shared", "events", "beacon"}
 	for _, bound := range []bool{false, true} {
 		t.Run(fmt.Sprint("bound ", bound), func(t *testing.T) {
 			var mu sync.Mutex

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"parley/guard/policy"
 )
@@ -83,7 +84,10 @@ func TestASecretStaysWhereItWasLet(t *testing.T) {
 				args = map[string]any{"fields": []any{map[string]any{"field": "code", "value": h}}}
 			}
 			answer := call(c.tool, args)
-			call("read", map[string]any{}) // what was typed has arrived by now
+			call("read", map[string]any{}) // what was typed has left the page by now
+			if c.allowed {
+				comes(t, answer, func() bool { mu.Lock(); defer mu.Unlock(); return strings.Contains(strings.Join(typed, "\n"), secret) })
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			for _, got := range typed {
@@ -92,13 +96,22 @@ func TestASecretStaysWhereItWasLet(t *testing.T) {
 					return
 				}
 			}
-			if c.allowed && (len(typed) == 0 || !strings.Contains(strings.Join(typed, "\n"), secret)) {
-				t.Errorf("its own page got %q: %s", typed, answer)
-			}
-			if !c.allowed && !strings.Contains(answer, "secret_elsewhere") && !strings.Contains(answer, "another site") {
+			// A slow machine may be asked when the page has gone already: then it is the rule that says no.
+			if !c.allowed && !strings.Contains(answer, "secret_elsewhere") && !strings.Contains(answer, "another site") && !strings.Contains(answer, "nobody_to_ask") {
 				t.Errorf("what became of it is not told: %s", answer)
 			}
 		})
+	}
+}
+
+// comes waits for what a page sends.
+func comes(t *testing.T, answer string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			t.Fatalf("it never came: %s", answer)
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
@@ -146,10 +159,13 @@ func TestNothingIsPressedWhereThePageWent(t *testing.T) {
 				posts = 0
 				mu.Unlock()
 				answer := call(tool, args)
-				call("read", map[string]any{}) // what was done has arrived by now
+				call("read", map[string]any{}) // what was done has left the page by now
+				if !listed {
+					comes(t, answer, func() bool { mu.Lock(); defer mu.Unlock(); return posts > 0 })
+				}
 				mu.Lock()
 				defer mu.Unlock()
-				if listed && posts != 0 || !listed && posts == 0 {
+				if listed && posts != 0 {
 					t.Errorf("%d times it was done: %s", posts, answer)
 				}
 				if listed && !strings.Contains(answer, "denied_by_policy") && !strings.Contains(answer, "outside this run's sites") && !strings.Contains(answer, "nobody_to_ask") {

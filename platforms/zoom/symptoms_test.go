@@ -1,6 +1,7 @@
 package zoom
 
 import (
+	"slices"
 	"testing"
 
 	"parley/meeting"
@@ -90,6 +91,13 @@ func TestANoticeOfTheWaitingRoomIsNoWaitingRoom(t *testing.T) {
 		3000  !blank                 -> in
 		9000  !blank                 -> unknown
 		10000 waiting-room `+call+`  -> waiting`)
+}
+
+// A meeting about a waiting room shows what it is about over its door.
+func TestTheMeetingsTopicIsNoSign(t *testing.T) {
+	if !slices.Contains(ui.Exclude, ".preview-meeting-info") {
+		t.Error("what people call their meetings is read as words of the page")
+	}
 }
 
 func TestAMoveThatNeverEndsIsUnknown(t *testing.T) {

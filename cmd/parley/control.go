@@ -24,6 +24,7 @@ import (
 	"parley/control/span"
 	"parley/control/trusted"
 	"parley/control/vault"
+	"parley/guard/egress"
 	"parley/internal/settings"
 	"parley/store"
 	"parley/tenant"
@@ -118,7 +119,7 @@ func publicHost(host string) bool {
 		return false
 	}
 	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err != nil || !(ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsMulticast())
+	return err != nil || egress.Public(ip)
 }
 
 // trustedDir is where the account's own orders go: short, since a socket lies in it.

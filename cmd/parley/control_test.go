@@ -257,3 +257,15 @@ func TestTheEndpointWorksTheTenantsSession(t *testing.T) {
 		t.Errorf("%d %s", code, errs)
 	}
 }
+
+func TestWhichHostsAnUnconfinedTabMayReach(t *testing.T) {
+	for host, want := range map[string]bool{
+		"example.org": true, "93.184.215.14": true, "2606:4700::1111": true, "localhost": false, "a.localhost": false, "127.0.0.1": false, "127.9.9.9": false, "0.0.0.0": false, "10.1.2.3": false,
+		"172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.1.1": false, "[::1]": false, "::1": false, "fe80::1": false, "fd00::1": false, "::ffff:127.0.0.1": false,
+		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "224.0.0.1": false,
+	} {
+		if got := publicHost(host); got != want {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+}

@@ -447,7 +447,7 @@ type Spoken struct {
 
 // SpokenTo is what became of a text that answers a turn.
 type SpokenTo struct {
-	Reason        string `json:"reason,omitempty" doc:"With dropped: why, such as superseded_by_new_speech, interrupted or too-much-waiting."`
+	Reason        string `json:"reason,omitempty" doc:"With dropped: why, such as superseded_by_new_speech, interrupted or too-much-waiting. With failed: why the rest of the text cannot be said."`
 	Superseded    bool   `json:"superseded_by_new_speech,omitempty" doc:"Somebody has spoken since that turn."`
 	LastTurn      int64  `json:"last_turn_seq,omitempty" doc:"The last turn that you were given."`
 	PrefixSkipped bool   `json:"draft_prefix_skipped,omitempty" doc:"It begins with the draft that was said, so only what follows is said."`

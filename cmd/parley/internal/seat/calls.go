@@ -206,14 +206,20 @@ func (s *Seat) command(ctx context.Context, t tenant.ID, id string, c wire.Comma
 	a, err := s.o.Keeper.Command(ctx, t, id, c)
 	var w *wire.Error
 	switch {
-	case errors.As(err, &w) && a.Speech != nil && (w.Code == wire.CodeInterrupted || w.Code == wire.CodeFailed && a.Speech.StartMS > 0):
-		return a, nil // to be cut off is how a speech may end; the answer says what was heard of it
+	case errors.As(err, &w) && endedSo(w, a.Speech):
+		return a, nil
 	case w != nil:
 		return a, s.refusal(w, id, c.Name())
 	case err != nil:
 		return a, s.fail(err, id)
 	}
 	return a, nil
+}
+
+// endedSo says that an error is how a speech may end, rather than that nothing was done: it was cut off, or broke after
+// something of it was heard. The answer says what.
+func endedSo(w *wire.Error, r *wire.SpeechResult) bool {
+	return r != nil && (w.Code == wire.CodeInterrupted || r.StartMS > 0 || r.DurationS > 0)
 }
 
 func (s *Seat) stateOf(ctx context.Context, t tenant.ID, id string) keeper.Status {
@@ -306,6 +312,7 @@ func (s *Seat) Speak(ctx context.Context, t tenant.ID, a tool.SpeakArgs) (tool.S
 		sp := speechOf(r)
 		out.Utterance, out.State, out.DurationS, out.Said, out.MuteError = r.ID, sp.State, r.DurationS, r.Said, r.MuteError
 		out.Unsaid, out.CutBy, out.CutAfter, out.MicOpen, out.Proof = r.Unsaid, r.CutBy, int(r.CutAfterMS), r.MicOpen, sp.Proof
+		out.Reason = r.Why
 		out.PrepareMS, out.StartMS, out.GapMS = int(r.PrepareMS), int(r.StartMS), int(r.GapMS)
 	}
 	return out, nil

@@ -83,3 +83,23 @@ func TestAWrongChoiceIsToldTheChoices(t *testing.T) {
 		}
 	}
 }
+
+// Who is told "nothing was done" says it again: that must not be said of a text whose first sentence was heard.
+func TestASpeechThatWasHeardInPartIsNoError(t *testing.T) {
+	for _, c := range []struct {
+		code  wire.Code
+		r     *wire.SpeechResult
+		ended bool
+	}{
+		{wire.CodeInterrupted, &wire.SpeechResult{}, true},
+		{wire.CodeFailed, &wire.SpeechResult{}, false},
+		{wire.CodeFailed, &wire.SpeechResult{StartMS: 40, Said: "Hello."}, true},
+		{wire.CodeBadInput, &wire.SpeechResult{}, false},
+		{wire.CodeBadInput, &wire.SpeechResult{DurationS: 0.5, Said: "Hello."}, true},
+		{wire.CodeBadInput, nil, false},
+	} {
+		if got := endedSo(&wire.Error{Code: c.code}, c.r); got != c.ended {
+			t.Errorf("%s of %+v: %v", c.code, c.r, got)
+		}
+	}
+}

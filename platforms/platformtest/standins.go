@@ -594,7 +594,7 @@ func (o Outcome) report(t *testing.T) {
 var traps = []string{
 	"lobby-looks-like-a-call", "denied-by-a-person", "refused-by-google", "bot-wall", "no-answer", "sign-in-wall", "sign-in-text", "wrong-code", "removed",
 	"ended-for-all", "gate-notes", "the-chat-speaks-of-ends", "unknown-lobby-text", "captions-speak-of-ends",
-	"names-speak-of-ends", "notices-speak-of-doors",
+	"names-speak-of-ends", "notices-speak-of-doors", "put-back-to-waiting",
 }
 
 // FreshMutations is Mutations over fifty seeds that nobody knew before, of which nine in ten must survive.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -225,8 +226,14 @@ func TestALookAtARealLobby(t *testing.T) {
 			t.Setenv("PARLEY_CONFIG", "/dev/null")
 			t.Setenv("PARLEY_PLATFORM_ORIGINS", server.Setting())
 			var out, errs bytes.Buffer
+			said, restore := errorsOfServices(t)
+			others, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-live-*")) // the pattern is sound
 			code := dispatch(t.Context(), &environment{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}, []string{"doctor", "--live", server.Link()})
+			restore()
 			t.Logf("%s%s", errs.String(), out.String())
+			if raw, err := os.ReadFile(said); err != nil || bytes.Contains(raw, []byte("level=ERROR")) {
+				t.Errorf("the service did not end well: %s%v", raw, err)
+			}
 			if code != c.code {
 				t.Errorf("it ended with %d, want %d", code, c.code)
 			}
@@ -247,11 +254,26 @@ func TestALookAtARealLobby(t *testing.T) {
 			if err := os.RemoveAll(kept); err != nil {
 				t.Error(err)
 			}
-			if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-live-*")); len(left) > 0 {
+			left, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-live-*"))
+			if left = slices.DeleteFunc(left, func(dir string) bool { return slices.Contains(others, dir) }); len(left) > 0 {
 				t.Errorf("left: %v", left)
 			}
 		})
 	}
+}
+
+// errorsOfServices has what services of this process write as errors go to a file, until restore is called.
+func errorsOfServices(t *testing.T) (file string, restore func()) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "errors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := os.Stderr
+	os.Stderr = f
+	restore = sync.OnceFunc(func() { os.Stderr = was; _ = f.Close() })
+	t.Cleanup(restore)
+	return f.Name(), restore
 }
 
 // TestAMeetingTakesAProfile is a join with a profile that somebody signed in: it is the account's, nobody else may open the

@@ -33,6 +33,7 @@ func lookLive(ctx context.Context, env *environment, v *settings.Values, link st
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir) // when the service has ended, which still writes there
 	ctx, cancel := context.WithTimeout(ctx, liveTime)
 	defer cancel()
 	c, err := startClient(ctx, dir, modelsDir(v), 1, "PARLEY_PLATFORM_ORIGINS="+v.String("PARLEY_PLATFORM_ORIGINS"),
@@ -56,7 +57,7 @@ func lookLive(ctx context.Context, env *environment, v *settings.Values, link st
 		}
 		st = now
 	}
-	kept, err := keepLive(st.EvidencePath, dir, platform.Name)
+	kept, err := keepLive(st.EvidencePath, platform.Name)
 	if err != nil {
 		return err
 	}
@@ -68,9 +69,8 @@ func lookLive(ctx context.Context, env *environment, v *settings.Values, link st
 	return tellLive(env, st, kept)
 }
 
-// keepLive moves the evidence out of the data folder, which goes.
-func keepLive(from, data, platform string) (string, error) {
-	defer os.RemoveAll(data)
+// keepLive copies the evidence out of the data folder, which goes.
+func keepLive(from, platform string) (string, error) {
 	if from == "" {
 		return "", nil
 	}

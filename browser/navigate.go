@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,39 +37,64 @@ func (s *Session) Navigate(ctx context.Context, address string, o ActOptions) (O
 	return s.Act(ctx, o, func(ctx context.Context, p *Page) error { return p.load(ctx, address) })
 }
 
+// loadTries is how often an address is asked for again when the page in the tab moved elsewhere by itself meanwhile.
+const loadTries = 5
+
 // load loads an address. Its errors are *NavigateError and those of Do.
 func (p *Page) load(ctx context.Context, address string) error {
 	before := p.mark()
+	for range loadTries {
+		loader, err := p.ask(ctx, address, before)
+		if err != nil || loader == "" {
+			return err
+		}
+		p.mu.Lock()
+		asked := p.nav.commits
+		p.mu.Unlock()
+		reading, done := context.WithTimeout(ctx, readLimit)
+		ousted := false
+		_ = p.wait(reading, func() bool { // a document that is read slowly is there all the same, and said to be loading
+			if slices.Contains(p.nav.came, loader) {
+				return p.crashed || p.isRead(p.nav.loader) || p.restless(before)
+			}
+			// One document may have been on its way already. With the second, the page went over what we asked for.
+			ousted = p.nav.commits > asked+1
+			return p.crashed || ousted
+		})
+		done()
+		if !ousted {
+			return nil
+		}
+		p.stopLoading()
+	}
+	return &NavigateError{Code: "the page in the tab keeps moving on by itself; close the tab and open another"}
+}
+
+// ask begins a navigation and waits until the server has answered. The loader is the document's to come; without one
+// there is nothing to wait for.
+func (p *Page) ask(ctx context.Context, address string, before mark) (loader proto.NetworkLoaderID, err error) {
 	// What is still under way when the time is over must not take the page's place later.
 	loading, cancel := context.WithDeadlineCause(ctx, soft(ctx), errSlow)
 	defer cancel()
 	started, err := proto.PageNavigate{URL: address}.Call(p.Client(loading))
 	if errors.Is(err, errSlow) || errors.Is(context.Cause(loading), errSlow) {
 		p.stopLoading()
-		return &NavigateError{Code: "no answer in time"}
+		return "", &NavigateError{Code: "no answer in time"}
 	}
 	if err != nil {
 		var met *DialogError
 		if loading.Err() != nil && !errors.As(context.Cause(ctx), &met) { // a page that asks before it is left goes on with the answer
 			p.stopLoading()
 		}
-		return err
+		return "", err
 	}
 	if started.ErrorText != "" {
 		if p.aborted(ctx, started, before) {
-			return nil
+			return "", nil
 		}
-		return &NavigateError{Code: started.ErrorText}
+		return "", &NavigateError{Code: started.ErrorText}
 	}
-	if started.LoaderID == "" {
-		return nil // the same document, another place in it
-	}
-	reading, done := context.WithTimeout(ctx, readLimit)
-	defer done()
-	_ = p.wait(reading, func() bool { // a document that is read slowly is there all the same, and said to be loading
-		return p.crashed || (p.nav.commits > before.commits && p.isRead(p.nav.loader))
-	})
-	return nil
+	return started.LoaderID, nil // none: the same document, another place in it
 }
 
 var errSlow = errors.New("the server did not answer in time")

@@ -157,7 +157,10 @@ func (p *Page) settle(ctx context.Context, before mark) {
 		}
 		moved := p.settleNavigation(ctx, before)
 		asked := p.settleRequests(ctx, before)
-		if !moved && !asked {
+		p.mu.Lock()
+		restless := p.restless(before)
+		p.mu.Unlock()
+		if !moved && !asked || restless {
 			return
 		}
 		p.mu.Lock()
@@ -180,10 +183,16 @@ func (p *Page) settleNavigation(ctx context.Context, before mark) bool {
 	reading, done := context.WithTimeout(ctx, readLimit)
 	defer done()
 	_ = p.wait(reading, func() bool {
-		return p.nav.commits == before.commits || p.isRead(p.nav.loader) || p.crashed
+		return p.nav.commits == before.commits || p.isRead(p.nav.loader) || p.crashed || p.restless(before)
 	})
 	return true
 }
+
+// restlessAfter is how many documents may take each other's place in one act before nobody waits for the last.
+const restlessAfter = 10
+
+// restless tells that the page moves on and on. The caller holds the lock.
+func (p *Page) restless(before mark) bool { return p.nav.commits >= before.commits+restlessAfter }
 
 // settleRequests waits for requests that began since, and tells whether there were any.
 func (p *Page) settleRequests(ctx context.Context, before mark) bool {

@@ -496,7 +496,10 @@
 		const top = start || document.body || document.documentElement;
 		if (top) {
 			if (start) { const st = getComputedStyle(top); hidden = false; element(top, top.tagName, st, st.display, false, 0); } else {
-				for (const c of kids(top)) visit(c, false, 0);
+				for (const r of top === document.body ? kids(document.documentElement) : [top]) {
+					if (r === top) for (const c of kids(top)) visit(c, false, 0);
+					else if (r !== document.head) visit(r, false, 0); // widgets put themselves beside the body
+				}
 			}
 		}
 		flat = 0;

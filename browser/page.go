@@ -64,6 +64,7 @@ type navigation struct {
 	loader   proto.NetworkLoaderID   // of the document that shows
 	started  int                     // navigations that began
 	commits  int                     // documents that took their place
+	came     []proto.NetworkLoaderID // the newest of them, the newest last
 	pending  bool                    // one has begun and neither took its place nor stopped
 	read     []proto.NetworkLoaderID // documents that have been read to their end, the newest last
 	loaded   []proto.NetworkLoaderID // documents that have loaded with all that is in them
@@ -391,6 +392,7 @@ func (p *Page) committed(session proto.TargetSessionID, f *proto.PageFrame) {
 		again := p.url == f.URL
 		p.nav.frame, p.nav.loader = f.ID, f.LoaderID
 		p.nav.commits++
+		p.nav.came = appendLast(p.nav.came, f.LoaderID)
 		p.nav.pending = false
 		p.url = f.URL
 		p.crashed = false

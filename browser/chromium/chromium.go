@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -164,16 +165,63 @@ func folders(o Options) (dir, profile string, err error) {
 			return "", "", err
 		}
 	}
-	if o.Profile == "" {
-		if err := writePreferences(filepath.Join(profile, "Default", "Preferences"), o); err != nil {
-			return "", "", err
-		}
+	prefer := writePreferences
+	if o.Profile != "" {
+		prefer = keepPrinterOff
+	}
+	if err := prefer(filepath.Join(profile, "Default", "Preferences"), o); err != nil {
+		return "", "", err
 	}
 	return dir, profile, nil
 }
 
+// noPrinting keeps a page's print() from opening the browser's own dialog: it is modal, no call can see or answer it, and
+// the page's scripts stand still as long as it is open. Drawing a PDF does not go by it.
+var noPrinting = map[string]any{"enabled": false}
+
+// keepPrinterOff adds noPrinting to what a named profile prefers. Preferences that cannot be read are left to the browser,
+// which begins them anew.
+func keepPrinterOff(path string, o Options) error {
+	all := map[string]json.RawMessage{}
+	raw, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		dir := filepath.Dir(path)
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := proc.Own(dir, o.Account); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		if json.Unmarshal(raw, &all) != nil {
+			return nil
+		}
+	}
+	printing := map[string]any{}
+	if old, ok := all["printing"]; ok && json.Unmarshal(old, &printing) != nil {
+		printing = map[string]any{}
+	}
+	if printing["enabled"] == false {
+		return nil
+	}
+	maps.Copy(printing, noPrinting)
+	if all["printing"], err = json.Marshal(printing); err != nil {
+		return err
+	}
+	if raw, err = json.Marshal(all); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		return err
+	}
+	return proc.Own(path, o.Account)
+}
+
 // writePreferences gives a new profile its language (the flag sets only the interface's) and keeps bubbles that ask
-// about passwords, translation and notifications from covering the page.
+// about passwords, translation and notifications, and the printer's dialog, from covering the page.
 func writePreferences(path string, o Options) error {
 	languages := o.Language
 	if base, _, ok := cut(o.Language, '-'); ok {
@@ -187,7 +235,8 @@ func writePreferences(path string, o Options) error {
 			"password_manager_enabled":       false,
 			"default_content_setting_values": map[string]any{"notifications": 2},
 		},
-		"browser": map[string]any{"check_default_browser": false, "has_seen_welcome_page": true},
+		"printing": noPrinting,
+		"browser":  map[string]any{"check_default_browser": false, "has_seen_welcome_page": true},
 	})
 	if err != nil {
 		return err

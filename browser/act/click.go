@@ -120,8 +120,10 @@ func (r received) doubt() string {
 		return "the page moved to another document before it told whether the element received the click"
 	case !r.Down:
 		return "the page did not tell that the element received the press; look at the page before going on"
-	case r.Gone, r.Click, !r.Connected: // what took the press away afterwards is what the press led to
+	case r.Gone, r.Click: // what took the press away afterwards is what the press led to
 		return ""
+	case !r.Connected:
+		return "the press took the element away, so that no click could follow; look whether the press alone did what was meant"
 	}
 	return "the element received the press, but no click followed: the page may have changed between press and release"
 }

@@ -14,6 +14,9 @@ import (
 // closedAfter is how long the elements that scripts can see are given before closed shadow roots are looked into.
 const closedAfter = 400 * time.Millisecond
 
+// closedLimit is how long one such look may take: of a document without a single element the browser never answers.
+const closedLimit = 2 * time.Second
+
 // closed looks into closed shadow roots, which no script sees but the browser's accessibility tree does. It is asked once,
 // when nothing else was found for a moment, and again at the end.
 func (s *seeker) closed(ctx context.Context, frames []*browser.Frame, last bool) (element, bool) {
@@ -21,6 +24,8 @@ func (s *seeker) closed(ctx context.Context, frames []*browser.Frame, last bool)
 		return element{}, false
 	}
 	s.lookedClosed = true
+	ctx, cancel := context.WithTimeout(ctx, closedLimit)
+	defer cancel()
 	ask := proto.AccessibilityQueryAXTree{}
 	part := s.q.Parts[0]
 	var text *locate.Text

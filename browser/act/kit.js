@@ -253,6 +253,8 @@
 			}
 			if (!a.q && !el.isConnected) return { problem: 'gone' };
 			if (el.tagName === 'OPTION' || el.tagName === 'OPTGROUP') return { id, native: true, ...describe(id) };
+			// A page that holds the mouse gets every press, wherever it goes.
+			if (document.pointerLockElement && document.pointerLockElement !== el) { document.exitPointerLock(); await frame(); }
 			why = await take(el, a);
 			if (!why.problem) { if (a.watch !== false) arm(id); return { id, x: why.x, y: why.y, cover: why.cover || '', ...describe(id) }; }
 			if (performance.now() >= end) return { ...why, id };

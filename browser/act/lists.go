@@ -186,7 +186,10 @@ func (s *seeker) choose(ctx context.Context, e element, wish string) (Done, erro
 		return Done{}, err
 	}
 	d := Done{Value: c.Label, Uncertain: r.doubt()}
-	if err == nil && now.Known && !now.Same && d.Uncertain == "" {
+	switch {
+	case err == nil && now.Known && now.Same: // a list that takes the press alone closes under it
+		d.Uncertain = ""
+	case err == nil && now.Known && d.Uncertain == "":
 		d.Uncertain = "the option received the click, but the list does not show it as chosen"
 	}
 	return d, nil

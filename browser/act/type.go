@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -220,6 +221,8 @@ func judge(got reading, want string) (Done, bool) {
 	switch {
 	case same(got.Value, want):
 		return Done{}, true
+	case otherNumber(got.Value, want): // 150 is no other form of 1.50
+		return Done{}, false
 	case got.Value != "" && core(got.Value) == core(want) && core(want) != "":
 		if got.Secret {
 			return Done{Note: "the field wrote it in a form of its own"}, true
@@ -248,6 +251,23 @@ func core(s string) string {
 	}, s)
 }
 
+// otherNumber tells that both are numbers, and not the same.
+func otherNumber(a, b string) bool {
+	x, ok := plain(a)
+	y, ok2 := plain(b)
+	return ok && ok2 && x != y
+}
+
+// plain reads a number as people write it without marks between thousands, with a point or a comma before its decimals.
+func plain(s string) (float64, bool) {
+	s = strings.TrimSpace(s)
+	if whole, decimals, ok := strings.Cut(s, ","); ok && len(decimals) != 3 && !strings.Contains(whole, ".") {
+		s = whole + "." + decimals
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
+}
+
 func sameNumber(a, b string) bool {
 	x, err := strconv.ParseFloat(strings.TrimSpace(a), 64)
 	y, err2 := strconv.ParseFloat(strings.TrimSpace(b), 64)
@@ -269,7 +289,7 @@ func (s *seeker) put(ctx context.Context, a aimed, value string) (Done, error) {
 			return Done{}, unfit("%q is not a colour: write it like #ff8800", value)
 		}
 	case "range":
-		if _, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err != nil {
+		if v, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return Done{}, unfit("%q is not a number, which the slider needs", value)
 		}
 		want = strings.TrimSpace(value)

@@ -376,6 +376,9 @@ func (s *Service) work(ctx context.Context, c tool.Caller, on On, changes bool, 
 			return "", elementFail(err)
 		}
 		d = done
+		if done.Uncertain != "" { // then nothing is said to be done
+			return "", nil
+		}
 		if done.Note != "" {
 			return did + " (" + done.Note + ")", nil
 		}

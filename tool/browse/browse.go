@@ -177,7 +177,7 @@ func fail(err error) error {
 		{browser.ErrSessionClosed, tool.CodeSessionGone}, {chromium.ErrGone, tool.CodeSessionGone}, {browser.ErrManagerClosed, tool.CodeShuttingDown},
 	} {
 		if errors.Is(err, k.is) {
-			return tool.Fail(k.code).Because(err)
+			return tool.Fail(k.code, "tab", "of that name").Because(err)
 		}
 	}
 	switch {

@@ -294,7 +294,7 @@ func (s *Seat) refusal(w *wire.Error, id, command string) error {
 		}
 	case wire.CodeUnavailable:
 		if command == "speak" || command == "mute" {
-			return tool.Fail(tool.CodeMicrophoneBlocked, "what", w.Text)
+			return tool.Fail(tool.CodeMicrophoneBlocked, "reason", w.Text)
 		}
 		return tool.Fail(tool.CodeUnsupported, "platform", "This meeting", "what", w.Text)
 	case wire.CodeUncertain:

@@ -285,8 +285,10 @@ func (t *Table) judge(at meeting.Place, had []string, look Look) Decision {
 	in := kinds[In]
 	inCall := in.weight >= t.Need && len(in.names) >= 2 && in.sure
 
-	// An end needs its own words. Inside, the call's controls must be gone as well: a notice may quote anything.
-	if o := kinds[Out]; o.explicit != nil && !(at == meeting.PlaceIn && inCall) {
+	// An end needs its own words. Inside, the call's controls must be gone as well: a notice may quote anything. So must they
+	// where the whole of a call stands there for the first time, with the names of people in it.
+	whole := inCall && in.weight >= 2*t.Need
+	if o := kinds[Out]; o.explicit != nil && !(at == meeting.PlaceIn && inCall) && !whole {
 		return Decision{Place: meeting.PlaceOut, Reason: o.explicit.reason(at), Signs: o.names, Text: o.text}
 	}
 	held := ""

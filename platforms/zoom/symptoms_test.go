@@ -100,6 +100,18 @@ func TestTheMeetingsTopicIsNoSign(t *testing.T) {
 	}
 }
 
+func TestSomebodysNameIsNoDenialAtTheMomentOfAdmission(t *testing.T) {
+	platformtest.Script(t, ui, `
+		0     waiting-room leave                                             -> waiting
+		5000  removed-line leave footer chat share audio video more people   -> waiting
+		7100  removed-line leave footer chat share audio video more people   -> in`)
+	// A waiting room that looks like a call has some of it, and its end is one.
+	platformtest.Script(t, ui, `
+		0     waiting-room leave footer audio      -> waiting
+		5000  removed leave footer audio video     -> waiting
+		6100  removed leave footer audio video     -> out denied`)
+}
+
 func TestAMoveThatNeverEndsIsUnknown(t *testing.T) {
 	platformtest.Script(t, ui, `
 		0     leave footer chat share   -> unknown

@@ -124,7 +124,7 @@ func (st *streams) cutAll(u *utterance, now time.Duration) {
 		for i := range u.pieces {
 			if p := &u.pieces[i]; p.from == s.id && p.state == playing && s.begun > 0 { // its last, and not all of it
 				head, _ := p.cut(now)
-				s.heard = join(strings.Join(s.said[:min(s.begun, len(s.said))-1], " "), head)
+				s.heard = join(strings.Join(s.said[:max(0, min(s.begun, len(s.said))-1)], " "), head)
 			}
 		}
 	}

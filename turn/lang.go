@@ -21,6 +21,7 @@ var langFiles embed.FS
 // language is what the rules know of one language, in folded words.
 type language struct {
 	agree, trail, not, ask, abbrev map[string]bool
+	phrases                        [][]string // of several words that agree together
 	clips                          []string
 }
 
@@ -55,6 +56,12 @@ func parseLanguage(data string) (*language, error) {
 		case key == "" || strings.HasPrefix(key, "#"):
 		case key == "clip":
 			l.clips = append(l.clips, rest)
+		case key == "phrase":
+			words := transcript.Words(rest)
+			if len(words) < 2 {
+				return nil, fmt.Errorf("the phrase %q is a word: it belongs to agree", rest)
+			}
+			l.phrases = append(l.phrases, words)
 		case lists[key] != nil:
 			for _, w := range strings.Fields(rest) {
 				words := transcript.Words(w)
@@ -109,6 +116,37 @@ func listed(lang, word string, list func(*language) map[string]bool) bool {
 // Agrees says that a folded word (transcript.Words) merely agrees.
 func Agrees(lang, word string) bool {
 	return listed(lang, word, func(l *language) map[string]bool { return l.agree })
+}
+
+// Agreement says of each of a text's folded words whether it merely agrees: by itself, or as a part of a phrase that does
+// ("I see").
+func Agreement(lang string, words []string) []bool {
+	out := make([]bool, len(words))
+	for i, w := range words {
+		out[i] = out[i] || Agrees(lang, w)
+		if n := phraseAt(lang, words[i:]); n > 0 {
+			for k := range n {
+				out[i+k] = true
+			}
+		}
+	}
+	return out
+}
+
+// phraseAt is how many words the longest agreeing phrase has with which words begin.
+func phraseAt(lang string, words []string) (longest int) {
+	known, ok := languages[base(lang)]
+	for _, l := range languages {
+		if ok && l != known {
+			continue
+		}
+		for _, p := range l.phrases {
+			if len(p) > longest && len(p) <= len(words) && slices.Equal(p, words[:len(p)]) {
+				longest = len(p)
+			}
+		}
+	}
+	return longest
 }
 
 // Negates says that a folded word turns a sentence round.

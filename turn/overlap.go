@@ -68,10 +68,14 @@ func (e *Engine) overheard(h heard, end time.Duration) {
 		return
 	}
 	n := overheard{seq: h.seq, text: h.text[spans[skip].Start:], speaker: h.speaker}
-	for i, s := range spans[skip:] {
+	words := make([]string, len(spans))
+	for i, s := range spans {
+		words[i] = s.Norm
+	}
+	for i, agrees := range Agreement(h.lang, words)[skip:] {
 		switch {
 		case skip+i < len(h.mine) && h.mine[skip+i]:
-		case Agrees(h.lang, s.Norm):
+		case agrees:
 			n.agreed++
 		default:
 			n.words++

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/transcript"
 )
 
 func TestFinished(t *testing.T) {
@@ -95,8 +97,37 @@ func TestEveryLanguageHasItsLists(t *testing.T) {
 	}
 }
 
+func TestPhrasesAgree(t *testing.T) {
+	for _, c := range []struct{ lang, text, want string }{
+		{"en", "I see.", "aa"}, {"en", "I", "w"}, {"en", "I see a problem", "aaww"}, {"en", "Yeah, got it, thank you", "aaaaa"},
+		{"en", "That makes sense", "aaa"}, {"en", "Of course not", "aaw"}, {"en", "Of the course", "www"}, {"en", "see I", "ww"},
+		{"en", "You're right, that's right", "aaaa"}, {"de", "Alles klar, in Ordnung", "aaaa"}, {"de", "Das klappt nicht", "www"},
+		{"es", "De acuerdo, por supuesto", "aaaa"}, {"fr", "Bien sûr, je vois", "aaaa"}, {"it", "Va bene", "aa"}, {"pt", "Com certeza", "aa"},
+		{"nl", "Ik snap het", "aaa"}, {"nl", "Ik snap het niet", "aaaw"}, {"pl", "W porządku", "aa"}, {"cs", "V pořádku", "aa"},
+		{"sk", "V poriadku", "aa"}, {"uk", "Все зрозуміло", "aa"}, {"ru", "Всё понятно", "aa"}, {"xx", "je vois, va bene", "aaaa"}, {"en", "je vois", "ww"},
+	} {
+		got := ""
+		for _, agrees := range Agreement(c.lang, transcript.Words(c.text)) {
+			got += map[bool]string{true: "a", false: "w"}[agrees]
+		}
+		if got != c.want {
+			t.Errorf("%s %q: %s, want %s", c.lang, c.text, got, c.want)
+		}
+	}
+	for lang, l := range languages {
+		if len(l.phrases) < 10 {
+			t.Errorf("%s has %d phrases", lang, len(l.phrases))
+		}
+		for _, p := range l.phrases {
+			if slices.ContainsFunc(p, func(w string) bool { return l.not[w] }) {
+				t.Errorf("%s: the phrase %q turns something round", lang, p)
+			}
+		}
+	}
+}
+
 func TestBrokenListsAreRefused(t *testing.T) {
-	for _, data := range []string{"", "agree ok\n", "nonsense a b\n"} {
+	for _, data := range []string{"", "agree ok\n", "nonsense a b\n", "phrase alone\n"} {
 		if _, err := parseLanguage(data); err == nil {
 			t.Errorf("%q is taken", data)
 		}

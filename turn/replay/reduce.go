@@ -96,11 +96,12 @@ func (r *Recorder) speech(seq transcript.Seq, from, to, until time.Duration, tex
 	words := transcript.Words(text)
 	mine := r.e.Heard(from, until, text).Mine
 	var b strings.Builder
+	agrees := turn.Agreement(lang, words)
 	for i, w := range words {
 		switch {
 		case i < len(mine) && mine[i]:
 			b.WriteByte('o')
-		case turn.Agrees(lang, w):
+		case agrees[i]:
 			b.WriteByte('a')
 		case turn.Negates(lang, w):
 			b.WriteByte('n')

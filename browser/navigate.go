@@ -52,10 +52,14 @@ func (p *Page) load(ctx context.Context, address string) error {
 		asked := p.nav.commits
 		p.mu.Unlock()
 		reading, done := context.WithTimeout(ctx, readLimit)
-		ousted := false
+		ousted, arrived := false, -1
 		_ = p.wait(reading, func() bool { // a document that is read slowly is there all the same, and said to be loading
-			if slices.Contains(p.nav.came, loader) {
-				return p.crashed || p.isRead(p.nav.loader) || p.restless(before)
+			if arrived < 0 && slices.Contains(p.nav.came, loader) {
+				arrived = p.nav.commits
+			}
+			if arrived >= 0 {
+				ousted = p.restless(arrived) && !p.isRead(loader) // it came, and went before anybody could read it
+				return p.crashed || p.isRead(p.nav.loader) || ousted
 			}
 			// One document may have been on its way already. With the second, the page went over what we asked for.
 			ousted = p.nav.commits > asked+1

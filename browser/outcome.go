@@ -151,14 +151,17 @@ const (
 // settle waits until the page is quiet after an act: drawn, without changes, without requests that the act set off, and
 // with the document read that it led to.
 func (p *Page) settle(ctx context.Context, before mark) {
+	p.mu.Lock()
+	since := p.nav.commits
+	p.mu.Unlock()
 	for range 4 {
 		if !p.quiet(ctx, calm, calmLimit) && ctx.Err() != nil {
 			return
 		}
-		moved := p.settleNavigation(ctx, before)
+		moved := p.settleNavigation(ctx, before, since)
 		asked := p.settleRequests(ctx, before)
 		p.mu.Lock()
-		restless := p.restless(before)
+		restless := p.restless(since)
 		p.mu.Unlock()
 		if !moved && !asked || restless {
 			return
@@ -170,7 +173,7 @@ func (p *Page) settle(ctx context.Context, before mark) {
 }
 
 // settleNavigation waits for a navigation that began, and tells whether there was one.
-func (p *Page) settleNavigation(ctx context.Context, before mark) bool {
+func (p *Page) settleNavigation(ctx context.Context, before mark, since int) bool {
 	p.mu.Lock()
 	began := p.nav.pending || p.nav.commits > before.commits
 	p.mu.Unlock()
@@ -183,7 +186,7 @@ func (p *Page) settleNavigation(ctx context.Context, before mark) bool {
 	reading, done := context.WithTimeout(ctx, readLimit)
 	defer done()
 	_ = p.wait(reading, func() bool {
-		return p.nav.commits == before.commits || p.isRead(p.nav.loader) || p.crashed || p.restless(before)
+		return p.nav.commits == before.commits || p.isRead(p.nav.loader) || p.crashed || p.restless(since)
 	})
 	return true
 }
@@ -191,8 +194,8 @@ func (p *Page) settleNavigation(ctx context.Context, before mark) bool {
 // restlessAfter is how many documents may take each other's place in one act before nobody waits for the last.
 const restlessAfter = 10
 
-// restless tells that the page moves on and on. The caller holds the lock.
-func (p *Page) restless(before mark) bool { return p.nav.commits >= before.commits+restlessAfter }
+// restless tells that the page moves on and on since it had committed so many documents. The caller holds the lock.
+func (p *Page) restless(since int) bool { return p.nav.commits >= since+restlessAfter }
 
 // settleRequests waits for requests that began since, and tells whether there were any.
 func (p *Page) settleRequests(ctx context.Context, before mark) bool {

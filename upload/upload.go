@@ -168,9 +168,12 @@ func random(bytes int) string {
 	return hex.EncodeToString(b)
 }
 
-// Name gives the name under which a file can lie in a folder of its own, or ErrName.
+// Name gives the name under which a file can lie in a folder of its own, or ErrName. It reads as it is written: what
+// turns the direction of text would show another ending than the file has.
 func Name(s string) (string, error) {
-	bad := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsControl(r) || r == utf8.RuneError }
+	bad := func(r rune) bool {
+		return r == '/' || r == '\\' || unicode.IsControl(r) || r == utf8.RuneError || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+	}
 	if s == "" || len(s) > MaxName || s == "." || s == ".." || strings.TrimSpace(s) == "" || strings.ContainsFunc(s, bad) {
 		return "", ErrName
 	}

@@ -92,7 +92,7 @@ func TestAFileComesOnceAndIsItsTenantsAlone(t *testing.T) {
 func TestNames(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"report.pdf": true, "Übersicht (1).ogg": true, "-": true, ".hidden": true, "": false, " ": false, ".": false, "..": false, "a/b": false, `a\b`: false,
-		"a\nb": false, "a\x00b": false, "\xff": false, strings.Repeat("n", MaxName): true, strings.Repeat("n", MaxName+1): false,
+		"a\nb": false, "a\x00b": false, "\xff": false, "notes\u202egnp.exe": false, "a\u2028b": false, "סיכום.pdf": true, "👩‍💻.png": true, strings.Repeat("n", MaxName): true, strings.Repeat("n", MaxName+1): false,
 	} {
 		if _, err := Name(name); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)

@@ -22,6 +22,7 @@ import (
 	"parley/browser"
 	"parley/channel/mcpl"
 	"parley/cmd/parley/internal/seat"
+	"parley/control/trusted"
 	"parley/internal/proc"
 	"parley/internal/settings"
 	"parley/mcp"
@@ -57,6 +58,7 @@ type app struct {
 	uploads  *upload.Store
 	lender   *lender
 	// sweeping is the goroutine that forgets what is too old; close waits for its end.
+	asking   *trusted.Server // nil: nobody can answer questions in a terminal
 	sweeping sync.WaitGroup
 	stop     context.CancelFunc
 	counting context.CancelFunc // of what paid recognisers are used
@@ -170,6 +172,9 @@ func newApp(ctx context.Context, v *settings.Values, o appOptions) (_ *app, err 
 	})
 	if err != nil {
 		return nil, err
+	}
+	if o.needToken { // there are agents, and so there may be questions
+		a.openPerson(data)
 	}
 	if o.control {
 		err = a.openControl(ctx, data)
@@ -447,6 +452,9 @@ func (a *app) serve(ctx context.Context, l net.Listener) error {
 // close ends everything, meetings first and politely.
 func (a *app) close(ctx context.Context) error {
 	var errs []error
+	if a.asking != nil {
+		errs = append(errs, a.asking.Close())
+	}
 	if a.control != nil {
 		errs = append(errs, a.control.close(ctx))
 	}

@@ -17,6 +17,7 @@ func commands() []*command {
 		replayCommand,
 		modelsCommand,
 		policyCommand,
+		approvalsCommand,
 		auditCommand,
 		configCommand,
 		versionCommand,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,6 +31,7 @@ type guard struct {
 	allow  map[tenant.ID]egress.Rules
 	ways   *egress.Set
 	choke  *choke.Guard
+	person *person
 }
 
 // noCores switches core dumps off, for this process and what it starts: one would hold secrets, sealed or not, and what
@@ -63,8 +65,9 @@ func openGuard(v *settings.Values, r *tenant.Registry, data string, pages choke.
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{prefs: p, audit: a, vaults: &seal.Vaults{}, allow: allow, ways: waysOut(v, allow, log)}
-	g.choke = choke.New(choke.Options{Policies: p, Audit: a, Allow: allow, Vaults: g.vaults, Pages: pages, Mapping: tasks, Log: log})
+	g := &guard{prefs: p, audit: a, vaults: &seal.Vaults{}, allow: allow, ways: waysOut(v, allow, log), person: newPerson(time.Now)}
+	g.choke = choke.New(choke.Options{Policies: p, Audit: a, Allow: allow, Vaults: g.vaults, Pages: pages, Mapping: tasks, Person: g.person, Log: log})
+	g.person.broker = g.choke.Broker()
 	return g, nil
 }
 

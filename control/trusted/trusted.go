@@ -1,4 +1,4 @@
-// Package trusted is how the account's own person administers the control endpoint: a socket that only processes of the same account can speak to, and that no agent's action reaches.
+// Package trusted is how the account's own person speaks to a service: a socket that only processes of the same account can speak to, and that no agent's action reaches.
 package trusted
 
 import (
@@ -165,7 +165,7 @@ func own(c net.Conn) bool {
 // ErrNotRunning says that no endpoint runs for this data folder.
 var ErrNotRunning = errors.New("no control endpoint runs for this data folder: start parley serve with PARLEY_CONTROL=1")
 
-// Ask gives one order to the endpoint whose socket is in dir.
+// Ask gives one order to the service whose socket is in dir, and waits until it answers or ctx ends.
 func Ask(ctx context.Context, dir, word string, body, result any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -187,6 +187,7 @@ func Ask(ctx context.Context, dir, word string, body, result any) error {
 		return ErrNotRunning
 	}
 	defer c.Close()
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	_ = c.SetDeadline(time.Now().Add(patience + 5*time.Second))
 	if _, err := c.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("speak to the endpoint: %w", err)

@@ -39,7 +39,7 @@ type Options struct {
 	Vaults *seal.Vaults
 	// Mapping names the tenants whose sessions only look at one site.
 	Mapping map[tenant.ID]mapping.Task
-	// Person reaches people besides the caller's own client (the dashboard, the live view); nil: there are none.
+	// Person reaches people besides the caller's own client (in a terminal, on a page); nil: there are none.
 	Person Person
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger     // nil: silent
@@ -100,11 +100,14 @@ func New(o Options) *Guard {
 // show puts a question before whoever is reachable beside the caller's client. A question for the client alone is
 // carried by the answer to its call.
 func (g *Guard) show(q approve.Question) error {
-	if g.o.Person != nil && g.o.Person.Reachable(tenant.ID(q.Tenant)) {
+	if g.looks(tenant.ID(q.Tenant)) {
 		return g.o.Person.Show(q)
 	}
 	return nil
 }
+
+// looks tells whether somebody looks at a tenant's questions right now.
+func (g *Guard) looks(t tenant.ID) bool { return g.o.Person != nil && g.o.Person.Reachable(t) }
 
 // Broker has the questions, for the pages that people answer on.
 func (g *Guard) Broker() *approve.Broker { return g.broker }
@@ -168,7 +171,7 @@ func (g *Guard) Decide(_ context.Context, r tool.Request) tool.Decision {
 func (g *Guard) judge(r tool.Request, raw json.RawMessage, at target, args policy.Args) tool.Decision {
 	who := r.Caller.Tenant
 	p := g.o.Policies.Of(who.ID)
-	q := policy.Request{Action: r.Tool.Name, Args: args, Scope: policy.Anywhere, Caller: callerOf(r.Caller),
+	q := policy.Request{Action: r.Tool.Name, Args: args, Scope: policy.Anywhere, Caller: g.callerOf(r.Caller),
 		CanMeet: who.Can(tenant.Meeting) || who.Policy == tenant.Ephemeral, CanHide: who.Can(tenant.AnnounceNone)}
 	rules, confined := g.o.Allow[who.ID]
 	if confined && args.URL != "" && navigates(r.Tool.Name) {
@@ -230,9 +233,9 @@ func (g *Guard) Within(r tool.Request) func(address string) bool {
 var unjudged = tool.Decision{Effect: tool.Deny, Rules: []string{"arguments"}, Title: "Arguments that cannot be judged", Reason: "the policy cannot read these arguments"}
 
 // callerOf tells whether somebody can be asked: the transport knows what the client can do, the token whether that
-// counts. Helpers' tokens never have a person.
-func callerOf(c tool.Caller) policy.Caller {
-	if c.Attended && c.Tenant.Policy == tenant.Full {
+// counts, and somebody may look at the questions without any client. Helpers' tokens never have a person.
+func (g *Guard) callerOf(c tool.Caller) policy.Caller {
+	if c.Tenant.Policy == tenant.Full && (c.Attended || g.looks(c.Tenant.ID)) {
 		return policy.Attended
 	}
 	return policy.Unattended
@@ -435,7 +438,7 @@ func (g *Guard) Approve(ctx context.Context, r tool.Request, d tool.Decision) to
 	if g.broker.Denied(c) {
 		return tool.Approval{No: true}
 	}
-	if g.o.Person != nil && g.o.Person.Reachable(r.Caller.Tenant.ID) {
+	if g.looks(r.Caller.Tenant.ID) {
 		yes := g.broker.Approve(ctx, c, d.Title, d.Rules)
 		return tool.Approval{Yes: yes, No: !yes}
 	}

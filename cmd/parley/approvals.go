@@ -137,6 +137,9 @@ func (c *approver) look(ctx context.Context, known map[string]time.Time) ([]ques
 
 // watch puts questions before the person one by one until ctx ends or the input does.
 func (c *approver) watch(ctx context.Context, env *environment) error {
+	if _, err := c.standing(ctx); err != nil { // nobody could ask
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := make(chan string)

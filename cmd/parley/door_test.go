@@ -188,18 +188,19 @@ func (v *visit) hears(t *testing.T) {
 	}
 }
 
-// ledger gives the first entry of a kind.
-func (v *visit) ledger(what string) tool.LedgerEntry {
+// ledger waits for the first entry of a kind: it is told after what it tells of.
+func (v *visit) ledger(what string) (found tool.LedgerEntry) {
 	v.t.Helper()
-	var l tool.Ledger
-	v.call("meeting_consent", map[string]any{"meeting_id": v.id}, &l)
-	for _, e := range l.Entries {
-		if e.What == what {
-			return e
+	v.eventually(20*time.Second, "the ledger's "+what, func() bool {
+		var l tool.Ledger
+		v.call("meeting_consent", map[string]any{"meeting_id": v.id}, &l)
+		i := slices.IndexFunc(l.Entries, func(e tool.LedgerEntry) bool { return e.What == what })
+		if i >= 0 {
+			found = l.Entries[i]
 		}
-	}
-	v.t.Fatalf("the ledger has no %q: %d entries", what, len(l.Entries))
-	return tool.LedgerEntry{}
+		return i >= 0
+	})
+	return found
 }
 
 // TestALookAtARealLobby runs doctor --live as one would before a meeting: everything up to the button, and no further.

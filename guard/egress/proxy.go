@@ -357,11 +357,11 @@ func (p *Proxy) greeting(b *bufio.Reader, host string, port int) ([]byte, error)
 	for {
 		n, err := b.Read(chunk)
 		first = append(first, chunk[:n]...)
-		name, hidden, need, bad := helloName(first)
+		name, need, bad := helloName(first)
 		switch {
 		case bad != nil:
 			return nil, bad
-		case !need && hidden, !need && (strings.EqualFold(strings.TrimSuffix(name, "."), host) || name == "" && isLiteral(host)):
+		case !need && (strings.EqualFold(strings.TrimSuffix(name, "."), host) || name == "" && isLiteral(host)):
 			return first, nil
 		case !need:
 			return nil, errors.New("its hello is for another host")

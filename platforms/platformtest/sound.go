@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/audio"
 	"parley/audio/pulse"
+	"parley/testkit/need"
+	"parley/testkit/voices"
 )
 
 // Listen records what the browser of the tests plays, 16 kHz mono.
@@ -27,21 +30,34 @@ func Listen(t *testing.T, ctx context.Context, d time.Duration) []int16 {
 	return pcm
 }
 
-// Utter plays a tone into the microphone of the browser of the tests.
-func Utter(t *testing.T, ctx context.Context, hz float64, d time.Duration) {
+// Utter says a sentence, recorded from a person, into the microphone of the browser of the tests. Pages clean what comes
+// from a microphone, and a tone is noise to them, which they take away.
+func Utter(t *testing.T, ctx context.Context) {
 	t.Helper()
+	need.Program(t, "ffmpeg")
+	prompts, err := voices.Prompts()
+	if err == nil {
+		prompts, err = voices.Pick(prompts, "demo-abouttotry")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	voice, err := voices.Decode(ctx, prompts[0].Path, audio.SpeakRate)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p, err := Sound(t).Player(ctx, pulse.PlayerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	playing, err := p.Play(ctx, pulse.Samples(pulse.Tone(hz, -10, d)))
+	playing, err := p.Play(ctx, pulse.Samples(voice))
 	if err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-playing.Done():
 	case <-ctx.Done():
-		t.Fatal("the tone did not end")
+		t.Fatal("the sentence did not end")
 	}
 }

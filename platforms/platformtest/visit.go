@@ -127,13 +127,13 @@ func (v *Visit) Press(name string) {
 	}
 }
 
-// IsHeard plays a tone into the visitor's microphone until the stand-in has heard more than a second of it: a busy machine
-// swallows sound.
-func (v *Visit) IsHeard(hz float64) {
+// IsHeard speaks into the visitor's microphone until the stand-in has heard more than a second of it: a busy machine swallows
+// sound.
+func (v *Visit) IsHeard() {
 	v.T.Helper()
 	var heard standin.Visitor
 	for range 5 {
-		Utter(v.T, v.Ctx, hz, 2*time.Second)
+		Utter(v.T, v.Ctx)
 		ctx, cancel := context.WithTimeout(v.Ctx, 5*time.Second)
 		_, err := v.Server.Await(ctx, func(st standin.State) bool {
 			heard, _ = st.Newest()

@@ -27,7 +27,7 @@ func TestAVisit(t *testing.T) {
 	v.Do(standin.Action{Do: "speak", Who: "Ada", Hz: 440, Seconds: 120})
 	v.Found("she lights up", platforms.Target{Selector: `[data-participant-id].Oaajhc`})
 	v.HearTone(440)
-	v.IsHeard(700)
+	v.IsHeard()
 	v.Click("Turn off microphone")
 	v.Await("muted", func(o standin.Visitor) bool { return !o.Microphone })
 	v.Click("Leave call")

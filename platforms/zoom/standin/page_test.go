@@ -50,7 +50,7 @@ func aVisit(t *testing.T, flags []string) {
 	v.Do(standin.Action{Do: "speak", Who: "Ada", Hz: 440, Seconds: 120})
 	v.Found("she lights up", platforms.Target{Selector: `.speaker-bar-container__video-frame--active`})
 	v.HearTone(440)
-	v.IsHeard(700)
+	v.IsHeard()
 	v.Do(standin.Action{Do: "lock"})
 	v.Await("muted", func(o standin.Visitor) bool { return !o.Microphone })
 	v.Press("unmute my microphone")

@@ -280,7 +280,11 @@ func (a *attendance) command(ctx context.Context, c wire.Command) (wire.Answer, 
 		if c.Status != nil {
 			return wire.Answer{}, context.Cause(ctx)
 		}
-		return wire.Answer{}, &wire.Error{Code: wire.CodeUncertain, Text: "the meeting's process did not answer in time; the command was canceled, but it may have been done: read the status"}
+		why := "the meeting's process did not answer in time"
+		if errors.Is(ctx.Err(), context.Canceled) {
+			why = "the call was taken back"
+		}
+		return wire.Answer{}, &wire.Error{Code: wire.CodeUncertain, Text: why + "; the command was canceled, but it may have been done: read the status"}
 	}
 }
 

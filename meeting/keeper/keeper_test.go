@@ -712,6 +712,17 @@ func TestAStoppedWorkerIsKilled(t *testing.T) {
 	for !stopped(t, a.child.PID()) {
 		time.Sleep(time.Millisecond)
 	}
+	// A command to it ends with the caller's patience, and says which way.
+	short, enough := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer enough()
+	taken, back := context.WithCancel(t.Context())
+	back()
+	for want, ctx := range map[string]context.Context{"did not answer in time": short, "was taken back": taken} {
+		var e *wire.Error
+		if _, err := k.Command(ctx, "me", s.ID, wire.Command{Mute: &wire.Switch{On: true}}); !errors.As(err, &e) || e.Code != wire.CodeUncertain || !strings.Contains(e.Text, want) {
+			t.Errorf("%v, want that it %s", err, want)
+		}
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if err := k.Shutdown(ctx); err == nil {

@@ -440,25 +440,36 @@ func (t *talk) interrupted(ctx context.Context) error {
 		emmy, _ := t.sounds(emmyName)
 		t.d.rows = append(t.d.rows, figures.AtMost("interruption → silent at a guest", "s", 0, max(last.Sub(emmy).Seconds(), 0)).
 			Noted("from her first sound; two new words have to be recognised"))
-		return t.answer(ctx, "In March.", turn.Metadata.TurnSeq)
+		return t.answer(ctx, emmyName, "In March.", turn.Metadata.TurnSeq)
 	}
 	return errors.New("in three tries nobody interrupted the bot while it was heard")
 }
 
-// answer publishes, and waits until it was said.
-func (t *talk) answer(ctx context.Context, text string, turn transcript.Seq) error {
-	t.expect(botName)
-	r, err := t.publish(ctx, text, turn)
-	if err != nil {
-		return err
+// answer publishes, and waits until it was said. Whoever goes on before it is said is answered when the whole turn has come.
+func (t *talk) answer(ctx context.Context, who, text string, turn transcript.Seq) error {
+	why := ""
+	for range 3 {
+		t.expect(botName)
+		r, err := t.publish(ctx, text, turn)
+		if err != nil {
+			return err
+		}
+		if r.Delivered {
+			if _, err := t.audible(ctx); err != nil {
+				return err
+			}
+			return t.spoken(ctx)
+		}
+		if why = r.Reason; !r.Superseded {
+			break
+		}
+		whole, err := t.hear(ctx, who+"'s whole turn", turnOf(who))
+		if err != nil {
+			return err
+		}
+		turn = whole.Metadata.TurnSeq
 	}
-	if !r.Delivered {
-		return fmt.Errorf("the answer was not taken: %s", r.Reason)
-	}
-	if _, err := t.audible(ctx); err != nil {
-		return err
-	}
-	return t.spoken(ctx)
+	return fmt.Errorf("the answer was not taken: %s", why)
 }
 
 // spoken waits until nothing of ours is said any more, and nothing waits to be.
@@ -507,7 +518,7 @@ func (t *talk) reopened(ctx context.Context) error {
 	if whole.Metadata.Extends != old.Metadata.TurnSeq {
 		return fmt.Errorf("the turn came again without naming the one that it extends (%d, not %d)", whole.Metadata.Extends, old.Metadata.TurnSeq)
 	}
-	return t.answer(ctx, "Emmy writes the notes for the customers.", whole.Metadata.TurnSeq)
+	return t.answer(ctx, adaName, "Emmy writes the notes for the customers.", whole.Metadata.TurnSeq)
 }
 
 // drafted: the agent prepares its answer while Ada speaks, and it is said when her turn is over. Where the partials come
@@ -533,7 +544,7 @@ func (t *talk) drafted(ctx context.Context) error {
 		}
 		if why = turn.Metadata.Draft; why != "spoken" {
 			why += " " + turn.Metadata.DraftWhy
-			if err := t.answer(ctx, "One moment.", turn.Metadata.TurnSeq); err != nil {
+			if err := t.answer(ctx, adaName, "One moment.", turn.Metadata.TurnSeq); err != nil {
 				return err
 			}
 			continue

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -86,7 +87,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return fail(exitMissing, "%s. %s", what, remedy)
 	}
 	d.log = quietLogger(d.env, v)
-	if d.dir, err = os.MkdirTemp("", "parley-demo-"); err != nil {
+	if d.dir, err = os.MkdirTemp("", "parley-demo-"+strconv.Itoa(os.Getpid())+"-"); err != nil {
 		return err
 	}
 	d.later(func() { _ = os.RemoveAll(d.dir) })

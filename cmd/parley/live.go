@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func lookLive(ctx context.Context, env *environment, v *settings.Values, link st
 	if err != nil {
 		return fail(exitUsage, "%v", err)
 	}
-	dir, err := os.MkdirTemp("", "parley-live-")
+	dir, err := os.MkdirTemp("", "parley-live-"+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func TestAMeetingFromEndToEnd(t *testing.T) {
 	if info, err := ogg.Info(files[0]); err != nil || info.Seconds < 30 || !info.Closed {
 		t.Errorf("%+v %v", info, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-demo-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-demo-"+strconv.Itoa(os.Getpid())+"-*")); len(left) > 0 {
 		t.Errorf("left on disk: %v", left)
 	}
 }

@@ -13,15 +13,15 @@ const (
 	// staleAfter is when a partial without a successor no longer means that somebody speaks. A recogniser gives
 	// two a second; one that died must not hold a turn for ever. (Our addition; the source has no word on it.)
 	staleAfter = 3 * time.Second
-	// seenMax is how many finals are recognised when they come again.
+	// seenMax is in how many stretches of numbers finals are recognised when they come again.
 	seenMax = 256
 )
 
 // hearing is who is heard now.
 type hearing struct {
-	open    []heard          // segments being said, the latest last
-	seen    []transcript.Seq // finals, the latest last
-	newest  transcript.Seq   // the highest number that anything heard has had
+	open    []heard        // segments being said, the latest last
+	seen    seqs           // finals
+	newest  transcript.Seq // the highest number that anything heard has had
 	voice   bool
 	voiceAt time.Duration
 	turnEnd float64
@@ -105,13 +105,10 @@ func (h *hearing) by(s *transcript.Speaker) *heard {
 
 // again notes a final and says whether it was seen before.
 func (h *hearing) again(seq transcript.Seq) bool {
-	if slices.Contains(h.seen, seq) {
+	if h.seen.has(seq) {
 		return true
 	}
-	if len(h.seen) >= seenMax {
-		h.seen = h.seen[1:]
-	}
-	h.seen = append(h.seen, seq)
+	h.seen.add(seq)
 	return false
 }
 
@@ -142,7 +139,7 @@ func (e *Engine) echoOf(mine []bool, from, to time.Duration, text string) transc
 func (e *Engine) onPartial(p Partial) {
 	e.hear.newest = max(e.hear.newest, p.Seq)
 	words := len(transcript.Words(p.Text))
-	if e.deaf || words == 0 || slices.Contains(e.hear.seen, p.Seq) {
+	if e.deaf || words == 0 || e.hear.seen.has(p.Seq) {
 		return
 	}
 	h := heard{seq: p.Seq, text: p.Text, lang: p.Lang, speaker: p.Speaker, start: p.Start, at: e.now, words: words}

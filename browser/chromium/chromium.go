@@ -196,8 +196,9 @@ func keepPrinterOff(path string, o Options) error {
 	case err != nil:
 		return err
 	default:
-		if json.Unmarshal(raw, &all) != nil {
-			return nil
+		// What is none of ours to read stays as it is: the browser says what it makes of it.
+		if unread := json.Unmarshal(raw, &all); unread != nil {
+			return nil //nolint:nilerr // see above
 		}
 	}
 	printing := map[string]any{}

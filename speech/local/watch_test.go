@@ -23,7 +23,7 @@ import (
 func TestWhenAProcessCountsAsHung(t *testing.T) {
 	const s = time.Second
 	began := time.Now()
-	at := func(d time.Duration) time.Time { return began.Add(d) }
+	at := began.Add
 	p := pulse{every: 3 * s, wait: 4 * s, hung: 10 * s, young: 30 * s}
 	old := wire.Holder{PID: 7, Start: 1, Since: at(-time.Hour)}
 	fresh := wire.Holder{PID: 8, Start: 1, Since: at(-20 * s)}

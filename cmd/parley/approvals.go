@@ -142,13 +142,13 @@ func (c *approver) watch(ctx context.Context, env *environment) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines := make(chan string)
+	lines := make(chan typed, 16)
 	go func() { // ends with the input, or with the process: a terminal's read cannot be interrupted
 		defer close(lines)
 		in := bufio.NewScanner(env.stdin)
 		for in.Scan() {
 			select {
-			case lines <- in.Text():
+			case lines <- typed{in.Text(), time.Now()}:
 			case <-ctx.Done():
 				return
 			}
@@ -200,7 +200,7 @@ func (c *approver) watch(ctx context.Context, env *environment) error {
 			if !ok {
 				return nil
 			}
-			if strings.TrimSpace(line) != "" {
+			if strings.TrimSpace(line.text) != "" {
 				fmt.Fprintln(env.stderr, "nothing is asked right now")
 			}
 		case <-ctx.Done():
@@ -209,8 +209,15 @@ func (c *approver) watch(ctx context.Context, env *environment) error {
 	}
 }
 
-// put asks one question and passes the answer on. io.EOF: there is nobody any more.
-func (c *approver) put(ctx context.Context, env *environment, q question, lines <-chan string) error {
+// typed is a line of the person, and when it came.
+type typed struct {
+	text string
+	at   time.Time
+}
+
+// put asks one question and passes the answer on. What was typed before the question stood there does not answer it.
+// io.EOF: there is nobody any more.
+func (c *approver) put(ctx context.Context, env *environment, q question, lines <-chan typed) error {
 	left := time.Until(q.Until)
 	if left <= 0 {
 		return nil
@@ -219,27 +226,30 @@ func (c *approver) put(ctx context.Context, env *environment, q question, lines 
 	if q.Host != "" {
 		where, always = " on "+q.Host, ", a(lways there)"
 	}
+	shown := time.Now()
 	fmt.Fprintf(env.stdout, "May the agent use %s%s? %s. (%s)\n  y(es, this once)%s, else no: ", q.Action, where, q.Title, strings.Join(q.Rules, ", "), always)
-	var line string
+	var line typed
 	late := time.NewTimer(left)
 	defer late.Stop()
-	select {
-	case l, ok := <-lines:
-		if !ok {
+	for line.at.Before(shown) {
+		select {
+		case l, ok := <-lines:
+			if !ok {
+				fmt.Fprintln(env.stdout)
+				_ = c.answer(ctx, q, approve.No) // nobody is there: the question would run out as a no
+				return io.EOF
+			}
+			line = l
+		case <-late.C:
+			fmt.Fprintln(env.stdout, "no (nobody answered in time)")
+			return nil
+		case <-ctx.Done():
 			fmt.Fprintln(env.stdout)
-			_ = c.answer(ctx, q, approve.No) // nobody is there: the question would run out as a no
-			return io.EOF
+			return nil
 		}
-		line = l
-	case <-late.C:
-		fmt.Fprintln(env.stdout, "no (nobody answered in time)")
-		return nil
-	case <-ctx.Done():
-		fmt.Fprintln(env.stdout)
-		return nil
 	}
 	choice := approve.No
-	switch strings.ToLower(strings.TrimSpace(line)) {
+	switch strings.ToLower(strings.TrimSpace(line.text)) {
 	case "y", "yes":
 		choice = approve.Once
 	case "a", "always":

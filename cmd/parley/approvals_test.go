@@ -157,6 +157,25 @@ func TestAPersonAnswersInATerminal(t *testing.T) {
 	if code, list, _ := dispatchCaptured(t, "approvals", "standing"); code != exitOK || list != "nothing was answered with always\n" {
 		t.Errorf("%d %q", code, list)
 	}
+	// What is typed ahead answers no question that comes later, though it waits already.
+	first := ask(t.Context(), "click", "c.test")
+	out.until(t, "May the agent use click on c.test?")
+	second := ask(t.Context(), "click", "d.test")
+	for limit := time.Now().Add(30 * time.Second); len(broker.Open("me")) < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("the second question is not open")
+		}
+	}
+	if _, err := io.WriteString(keys, "n\ny\n"); err != nil {
+		t.Fatal(err)
+	}
+	out.until(t, "May the agent use click on d.test?")
+	if _, err := io.WriteString(keys, "n\n"); err != nil {
+		t.Fatal(err)
+	}
+	if <-first || <-second {
+		t.Error("a line that came before the question allowed it")
+	}
 	// What was revoked is asked again; whoever goes away says no.
 	yes := ask(t.Context(), "type", "b.test")
 	out.until(t, "May the agent use type on b.test?")

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,11 +121,7 @@ func publicHost(host string) bool {
 
 // trustedDir is where the account's own orders go: short, since a socket lies in it.
 func trustedDir(data string) string {
-	if abs, err := filepath.Abs(data); err == nil {
-		data = abs
-	}
-	sum := sha256.Sum256([]byte(data))
-	return filepath.Join(os.TempDir(), fmt.Sprintf("parley-control-%d-%s", os.Geteuid(), hex.EncodeToString(sum[:6])))
+	return ownDir("control", data)
 }
 
 // login is what add-login takes.

@@ -126,11 +126,13 @@ func (p *person) order(ctx context.Context, r trusted.Request) (any, error) {
 
 // personDirs is the beginning of the folders in which the services of a data folder listen; the service's process follows.
 func personDirs(data string) string {
-	if abs, err := filepath.Abs(data); err == nil {
-		data = abs
-	}
-	sum := sha256.Sum256([]byte(data))
-	return filepath.Join(os.TempDir(), fmt.Sprintf("parley-ask-%d-%s-", os.Geteuid(), hex.EncodeToString(sum[:6])))
+	return ownDir("ask", data) + "-"
+}
+
+// ownDir is a short path that this account has for a data folder and a purpose: sockets lie there.
+func ownDir(what, data string) string {
+	sum := sha256.Sum256([]byte(absolute(data)))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("parley-%s-%d-%s", what, os.Geteuid(), hex.EncodeToString(sum[:6])))
 }
 
 // openPerson lets the account's person look and answer. Folders of services that were killed are removed.
